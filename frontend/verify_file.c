@@ -38,7 +38,7 @@ bool side_write(struct side_file *s, int64_t at, const void *data, size_t bytes,
 {
     for (size_t done = 0; done < bytes;) {
         ssize_t n = pwrite(fileno(s->f), (const char *)data + done, bytes - done, at + (int64_t)done);
-        if (n <= 0 && errno != EINTR)
+        if (n == 0 || (n < 0 && errno != EINTR))
             return fail(d, "cannot write the values of the program to a temporary file (%s)", strerror(errno));
         done += n > 0 ? (size_t)n : 0;
     }

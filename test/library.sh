@@ -26,8 +26,9 @@ comm -13 "$scratch/mentioned" "$scratch/visible" | grep . && failed "these are v
 sed -n 's/^[a-z].*[ *]\(xrt_[a-z_]*\)(.*/\1/p' "$source/runtime/xrt.h" | sort -u >"$scratch/declared"
 [ "$(wc -l <"$scratch/declared")" -gt 20 ] || failed "read only $(wc -l <"$scratch/declared") declarations of xrt.h"
 comm -23 "$scratch/declared" "$scratch/visible" | grep . && failed "these are declared and not there"
-nm "$build/runtime/libxrt.a" --defined-only -g | awk 'NF == 3 && $3 !~ /^xrt_/ { print $3 }' | grep . &&
-    failed "these are visible in libxrt.a"
+nm "$build/runtime/libxrt.a" --defined-only -g | awk 'NF == 3 { print $3 }' | sort -u >"$scratch/static"
+grep -v '^xrt_' "$scratch/static" && failed "these are visible in libxrt.a"
+comm -23 "$scratch/declared" "$scratch/static" | grep . && failed "these are declared and not in libxrt.a"
 strip -o "$scratch/stripped" "$lib"
 bytes=$(wc -c <"$scratch/stripped")
 [ "$most" -eq 0 ] || [ "$bytes" -le "$most" ] || failed "it has $bytes bytes, at most $most were expected"

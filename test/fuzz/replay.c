@@ -113,7 +113,7 @@ static void take_all(const char *path)
         free(list);
 }
 
-static void run_apart(uint8_t *copy, size_t size, const char *found, long n)
+static void run_timed(uint8_t *copy, size_t size, const char *found, long n)
 {
     char slow[4200];
     clock_t begin = clock();
@@ -143,7 +143,7 @@ static int mutate(long runs, uint64_t seed, const char *found)
         if (!copy || !f || fwrite(data, 1, size, f) != size || fclose(f))
             return fprintf(stderr, "%s: cannot write\n", found), 1;
         memcpy(copy, data, size);
-        run_apart(copy, size, found, n);
+        run_timed(copy, size, found, n);
         free(copy);
     }
     unlink(found);

@@ -84,15 +84,15 @@ def convert(x: np.ndarray, d: np.dtype) -> np.ndarray:
         return x.astype(d)
     if dtypes.is_packed(d) and x.dtype.kind == "u" and x.dtype.itemsize == d.itemsize or dtypes.is_packed(x.dtype) and d == dtypes.bits_of(x.dtype):
         return np.ascontiguousarray(x).view(d)
-    if d.names is not None and len(d.names) == 2 and x.dtype.kind in "fiub":
+    if _small_floats.is_record(d) and x.dtype.kind in "fiub":
         return _small_floats.encode(x, d)
-    if x.dtype.names is not None and len(x.dtype.names) == 2:
+    if _small_floats.is_record(x.dtype):
         return convert(_small_floats.decode(x), d)
     raise TypeError("%s cannot become %s without the package ml_dtypes" % (x.dtype, d))
 
 
 def for_user(x: np.ndarray) -> np.ndarray:
     """A result as users get it: numbers where NumPy lacks its type."""
-    if x.dtype.names is None or len(x.dtype.names) != 2:
+    if not _small_floats.is_record(x.dtype):
         return x
     return _small_floats.decode(x).astype(_small_floats.tagged(x.dtype))

@@ -25,6 +25,10 @@ def record(name: str, size: int) -> np.dtype:
     return np.dtype({"names": [name, "needs_ml_dtypes"], "formats": ["<u%d" % size] * 2, "offsets": [0, 0], "itemsize": size})
 
 
+def is_record(d: np.dtype) -> bool:
+    return d.names is not None and len(d.names) == 2
+
+
 def tagged(stored: np.dtype) -> np.dtype:
     """float32 that says which type its values are of."""
     return np.dtype(np.float32, metadata={_TAG: stored})

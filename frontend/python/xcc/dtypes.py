@@ -23,7 +23,7 @@ def _small_float(name: str, bytes_: int) -> np.dtype:
 
 def public(d: np.dtype) -> object:
     """What users call a type: the type, or what stands for it where NumPy does not have it."""
-    return d if d.names is None or len(d.names) == 1 else _small_floats.Absent(d)
+    return _small_floats.Absent(d) if _small_floats.is_record(d) else d
 
 
 bfloat16 = _small_float("bfloat16", 2)

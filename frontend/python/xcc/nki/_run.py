@@ -421,10 +421,8 @@ def jit(func: Optional[Callable[..., Any]] = None, mode: str = "auto", _interfac
     """@nki.jit, @nki.jit(mode=...), nki.jit(f, platform_target=...): makes a Kernel of a function."""
     if func is None:
         return lambda f: jit(f, mode, _interface, **options)
-    if isinstance(func, Timed):
-        func = func.kernel
     return as_kernel(func, _interface, mode=mode, platform_target=options.pop("platform_target", None), options=options) \
-        if isinstance(func, Kernel) else Kernel(func, mode, options.pop("platform_target", None), _interface, **options)
+        if isinstance(func, (Kernel, Timed)) else Kernel(func, mode, options.pop("platform_target", None), _interface, **options)
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
