@@ -7,6 +7,7 @@ add_library(xrt SHARED ${objects})
 target_link_libraries(xrt PRIVATE ${XRT_LIBS})
 target_link_options(xrt PRIVATE LINKER:--exclude-libs,ALL LINKER:--gc-sections)
 # Tables of functions and names are a tenth of a megabyte of relocations, or a few kilobytes of bits, which glibc reads since 2.36.
+# A library that is for other machines too, the wheel's, keeps those that every glibc reads.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:-z,pack-relative-relocs LINKER:--fatal-warnings)
 check_c_source_compiles("#include <features.h>
@@ -15,7 +16,7 @@ check_c_source_compiles("#include <features.h>
 #endif
 int main(void) { return 0; }" XRT_PACKED_RELOCATIONS)
 unset(CMAKE_REQUIRED_LINK_OPTIONS)
-if(XRT_PACKED_RELOCATIONS)
+if(XRT_PACKED_RELOCATIONS AND NOT XCC_STATIC_DEPENDENCIES)
   target_link_options(xrt PRIVATE LINKER:-z,pack-relative-relocs)
 endif()
 set_target_properties(xrt PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE C)
