@@ -61,8 +61,11 @@ class Absent:
     def __hash__(self) -> int:
         return hash(self.stored)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:  # NumPy 1 drops the reason above and quotes this in its own
+        return "%s (needs the package ml_dtypes)" % self.name
 
 
 @functools.lru_cache(maxsize=None)
