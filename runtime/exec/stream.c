@@ -171,8 +171,8 @@ static bool same_pattern(const struct pattern *x, const struct pattern *y)
 
 static int number_place(struct maker *m, const float *number)
 {
-    int k = 0;
-    while (k < m->nplaces && (!m->place[k].number || *m->place[k].number != *number))
+    int k = 0; /* 0 and -0 are two numbers */
+    while (k < m->nplaces && (!m->place[k].number || memcmp(m->place[k].number, number, sizeof *number)))
         k++;
     if (k == m->nplaces) {
         memset(&m->place[k], 0, sizeof m->place[k]);

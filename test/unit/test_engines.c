@@ -149,6 +149,22 @@ static void together_overlapping(void **state)
     check(&b, 0);
 }
 
+/* Numbers of the same value that are not alike: x * 0 - 0 keeps x's sign, x * 0 + 0 does not. */
+static void together_by_zeros(void **state)
+{
+    struct bench b;
+    const int64_t s[1] = {TOGETHER};
+    begin(&b);
+    struct ap x[4];
+    for (int n = 0; n < 4; n++)
+        x[n] = pattern(buffer(&b, DT_F32, TOGETHER, n > 0), DT_F32, 1, s, 1, 0);
+    insn_on(&b, INSN_tensor_scalar, OP_mul, 0.0f, &x[1], &x[0], 1);
+    insn_on(&b, INSN_tensor_scalar, OP_add, -0.0f, &x[2], &x[1], 1);
+    insn_on(&b, INSN_tensor_tensor, OP_div, 0, &x[3], (struct ap[]){x[0], x[2]}, 2);
+    b.k->insns[0].func[1] = b.k->insns[1].func[1] = OP_identity;
+    check(&b, 0);
+}
+
 /* Functions of tiles of integers, with scale and bias of every broadcast. */
 static void widened_case(enum op f, int from, int to, const int64_t *s, int layout)
 {
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(widened_tiles),
         cmocka_unit_test(together_in_tiles),
         cmocka_unit_test(together_overlapping),
+        cmocka_unit_test(together_by_zeros),
         cmocka_unit_test(select_and_integers),
         cmocka_unit_test(row_instructions),
         cmocka_unit_test(reductions),
