@@ -60,6 +60,7 @@ bool bind_operand(struct binder *b, const struct insn *insn, int n, struct patte
 /* Outer dims of one element for operands of lower rank. */
 void align_pattern(struct pattern *p, int rank);
 
+enum { MAX_JOINT = 32 }; /* operands that have one shape */
 /* The elements that an elementwise instruction computes, dims and clips as it has them. */
 struct joint_shape {
     int rank, nclips;

@@ -104,7 +104,6 @@ void align_pattern(struct pattern *p, int rank)
     p->o.rank = (uint8_t)rank;
 }
 
-enum { MAX_JOINT = 32 };
 struct joint {
     int rank, nclips, n;
     int64_t count[MAX_AP_RANK];

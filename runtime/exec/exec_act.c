@@ -1,16 +1,9 @@
 /*
  * Scalar engine: activation functions.
  */
-#include "runtime/exec/engine.h"
+#include "runtime/exec/arithmetic.h"
 
-/* `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
-struct bound_activation {
-    struct alu f;
-    bool direct; /* all operands f32 */
-    bool tile;   /* two dims at a time by a tile kernel */
-    bool affine; /* integers in or out, by the affine kernel */
-    bool widens; /* a tile of integers made f32 first, block by block */
-};
+/* Operands `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
 
 enum { BLOCK = 2048 }; /* elements made f32 at a time */
 

@@ -1,22 +1,11 @@
 /*
  * Vector engine: arithmetic on whole tiles.
  */
-#include "runtime/exec/engine.h"
-#include "runtime/exec/integer.h"
+#include "runtime/exec/arithmetic.h"
 
 #include "neff/base/use.h"
 
 #include <string.h>
-
-struct arithmetic {
-    struct alu f[2];
-    struct integer_function integer; /* tensor_tensor on integers only */
-    bool direct;                     /* all operands f32 */
-    bool bytes;                      /* a comparison into bytes */
-    bool tile;                       /* tensor_tensor by a tile kernel */
-    bool affine; /* tensor_scalar that quantises or dequantises, by the affine kernel */
-    enum { TWO_STEPS, MULTIPLY_ADD, CLIP } fused;
-};
 
 static bool integers(const struct bound_insn *i)
 {

@@ -8,7 +8,7 @@
  */
 #include "runtime/exec/stream.h"
 
-#include "runtime/exec/engine.h"
+#include "runtime/exec/arithmetic.h"
 #include "runtime/kernels/stream.h"
 
 #include <string.h>
@@ -16,10 +16,11 @@
 /* Rows of fewer elements, and what the caches hold, are as fast one instruction after the other. */
 enum { SHORTEST = 1024, LEAST_BYTES = 2 << 20 };
 enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 3 };
+_Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
 struct place {
     int32_t slot;
-    uint8_t size, move; /* bytes of an element; how far the next one is */
+    uint8_t move; /* how far the next element is, in bytes */
     bool written, inside; /* inside: of a block alone */
     bool steady;          /* one value in all rows */
     const float *number;  /* that is the operand */
@@ -56,7 +57,7 @@ static bool overlaps(const struct stream *s, char *const *base, const int64_t *c
 {
     int64_t length[STREAM_PLACES];
     for (int k = 0; k < s->nplaces; k++) {
-        length[k] = s->places[k].size;
+        length[k] = sizeof(float);
         for (int d = 0; d < s->shape.rank; d++)
             length[k] += (count[d] - 1) * s->places[k].step[d];
     }
@@ -66,24 +67,17 @@ static bool overlaps(const struct stream *s, char *const *base, const int64_t *c
             const struct place *y = &s->places[k];
             if (k == w || y->inside || y->number || base[w] + length[w] <= base[k] || base[k] + length[k] <= base[w])
                 continue;
-            if (base[w] != base[k] || x->size != y->size || memcmp(x->step, y->step, sizeof x->step))
+            if (base[w] != base[k] || memcmp(x->step, y->step, sizeof x->step))
                 return true;
         }
     }
     return false;
 }
 
-static void spread(char *to, const char *value, int size, int64_t n)
+static void spread(float *to, float value, int64_t n)
 {
-    if (size == 1) {
-        memset(to, *value, (size_t)n);
-        return;
-    }
-    enum { FIRST = 16 };
-    for (int i = 0; i < FIRST; i++)
-        memcpy(to + 4 * i, value, 4);
-    for (int64_t i = FIRST; i < n; i += FIRST)
-        memcpy(to + 4 * i, to, 4 * FIRST);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = value;
 }
 
 struct walk { /* over the rows of an instance */
@@ -102,9 +96,9 @@ static void run_row(struct lane *l, const struct stream *s, struct walk *w, int6
             continue;
         w->start[k] = (char *)w->values[k];
         if (first || !p->steady)
-            spread(w->start[k], w->row[k], p->size, m);
+            spread(w->values[k], *(const float *)w->row[k], m);
     }
-    l->k->stream(&(struct stream_run){l->k, s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
+    l->k->stream(&(struct stream_run){s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
 }
 
 void exec_stream(struct lane *l, const struct bound_insn *i)
@@ -208,11 +202,10 @@ static int operand_place(struct maker *m, int i, int n)
     return k;
 }
 
-static struct stream_op *add_op(struct maker *m, int code, int index, int to, int a, int b, int c)
+static struct stream_op *add_op(struct maker *m, int code, int to, int a, int b, int c)
 {
     struct stream_op *op = &m->op[m->count++];
-    *op = (struct stream_op){.code = (uint8_t)code, .index = (uint8_t)index, .to = (uint8_t)to,
-                             .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
+    *op = (struct stream_op){.code = (uint8_t)code, .to = (uint8_t)to, .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
     return op;
 }
 
@@ -233,48 +226,30 @@ static const uint8_t unary_code[ACTIVATION_COUNT] = {
 #undef STREAM_TERNARY
 };
 
+/* The operation of a function, -1 for long ones: they take longer than their operands, and gain nothing here. */
+static int code_of(const struct alu *f)
+{
+    return f->kind == ALU_COPY         ? STREAM_copy
+           : f->kind == ALU_BINARY     ? binary_code[f->index] - 1
+           : f->kind == ALU_ACTIVATION ? unary_code[f->index] - 1
+                                       : -1;
+}
+
 static void add_alu(struct maker *m, const struct alu *f, int to, int a, int b)
 {
-    int x = f->swap ? b : a, y = f->swap ? a : b;
-    if (f->kind == ALU_BINARY && binary_code[f->index])
-        add_op(m, binary_code[f->index] - 1, 0, to, x, y, x);
-    else if (f->kind == ALU_BINARY)
-        add_op(m, STREAM_binary, f->index, to, x, y, x);
-    else if (f->kind == ALU_COMPARE)
-        add_op(m, STREAM_compare, f->index, to, x, y, x);
-    else if (f->kind == ALU_ACTIVATION && unary_code[f->index])
-        memcpy(add_op(m, unary_code[f->index] - 1, 0, to, a, a, a)->p, f->p, sizeof f->p);
-    else if (f->kind == ALU_ACTIVATION)
-        memcpy(add_op(m, STREAM_activation, f->index, to, a, a, a)->p, f->p, sizeof f->p);
-    else
-        add_op(m, STREAM_copy, 0, to, a, a, a);
-}
-
-/* What alu_run does by kernels. */
-static bool find_alu(struct alu *f, int op, bool reverse, float a, float b)
-{
-    struct diag none = {0};
-    if (!alu_find(f, op, reverse, a, b, &none))
-        return diag_clear(&none), false;
-    return f->kind != ALU_SCALAR;
-}
-
-static bool is_float(const struct bound_insn *i, int n)
-{
-    return i->o[n].dtype == DT_F32;
+    bool swap = f->swap && f->kind == ALU_BINARY;
+    memcpy(add_op(m, code_of(f), to, swap ? b : a, swap ? a : b, a)->p, f->p, sizeof f->p);
 }
 
 static bool take_tensor_tensor(struct maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
-    struct alu f;
-    if (!is_float(i, A) || !is_float(i, B) || !find_alu(&f, i->func[FUNC(tensor_tensor, op)], false, 0, 0) ||
-        (f.kind != ALU_BINARY && f.kind != ALU_COMPARE) ||
-        (f.kind == ALU_COMPARE ? i->o[DST].size != 1 || dtype_is_float(i->o[DST].dtype) : !is_float(i, DST)))
+    const struct arithmetic *f = i->prepared;
+    if (!f->direct || f->f[0].kind != ALU_BINARY || code_of(&f->f[0]) < 0)
         return false;
     if (m) {
         int a = operand_place(m, at, A), b = operand_place(m, at, B);
-        add_alu(m, &f, operand_place(m, at, DST), a, b);
+        add_alu(m, &f->f[0], operand_place(m, at, DST), a, b);
     }
     return true;
 }
@@ -282,27 +257,22 @@ static bool take_tensor_tensor(struct maker *m, const struct bound_insn *i, int 
 static bool take_tensor_scalar(struct maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
+    const struct arithmetic *f = i->prepared;
     const float *s = &i->flt[FLT(tensor_scalar, scalar0)];
-    int op0 = i->func[FUNC(tensor_scalar, op0)], op1 = i->func[FUNC(tensor_scalar, op1)];
-    bool straight = !i->imm[IMM(tensor_scalar, reverse0)].base && !i->imm[IMM(tensor_scalar, reverse1)].base;
-    struct alu f[2];
-    if (!is_float(i, DST) || !is_float(i, SRC))
+    if (!f->direct || code_of(&f->f[0]) < 0 || code_of(&f->f[1]) < 0)
         return false;
-    for (int n = 0; n < 2; n++)
-        if (!find_alu(&f[n], i->func[n], i->imm[n].base, s[n], 0) || f[n].kind == ALU_COMPARE)
-            return false;
     if (!m)
         return true;
     int src = operand_place(m, at, SRC), dst = operand_place(m, at, DST);
-    if (straight && op0 == OP_mul && op1 == OP_add) {
+    if (f->fused == MULTIPLY_ADD) {
         int x = number_place(m, &s[0]);
-        add_op(m, STREAM_multiply_add, 0, dst, src, x, number_place(m, &s[1]));
-    } else if (straight && op0 == OP_max && op1 == OP_min && s[0] <= s[1]) {
-        memcpy(add_op(m, STREAM_clip, 0, dst, src, src, src)->p, s, 2 * sizeof *s);
+        add_op(m, STREAM_multiply_add, dst, src, x, number_place(m, &s[1]));
+    } else if (f->fused == CLIP) {
+        memcpy(add_op(m, STREAM_clip, dst, src, src, src)->p, s, 2 * sizeof *s);
     } else {
-        add_alu(m, &f[0], dst, src, number_place(m, &s[0]));
-        if (f[1].kind != ALU_COPY)
-            add_alu(m, &f[1], dst, dst, number_place(m, &s[1]));
+        add_alu(m, &f->f[0], dst, src, number_place(m, &s[0]));
+        if (f->f[1].kind != ALU_COPY)
+            add_alu(m, &f->f[1], dst, dst, number_place(m, &s[1]));
     }
     return true;
 }
@@ -312,51 +282,34 @@ static bool take_activation(struct maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(activation, dst), SRC = AP(activation, src) };
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
+    const struct bound_activation *a = i->prepared;
     const float *factor = &i->flt[FLT(activation, factor)];
-    struct alu f;
-    if (i->o[AP(activation, sum)].mem ||
-        !find_alu(&f, i->func[FUNC(activation, f)], false, i->flt[FLT(activation, a)], i->flt[FLT(activation, b)]) ||
-        (f.kind != ALU_COPY && f.kind != ALU_ACTIVATION))
+    if (!a->direct || i->o[AP(activation, sum)].mem || code_of(&a->f) < 0)
         return false;
-    for (int n = DST; n <= BIAS; n++)
-        if (i->o[n].mem && !is_float(i, n))
-            return false;
     if (!m)
         return true;
     int x = operand_place(m, at, SRC);
     int scale = i->o[SCALE].mem ? operand_place(m, at, SCALE) : *factor != 1 ? number_place(m, factor) : -1;
     int bias = i->o[BIAS].mem ? operand_place(m, at, BIAS) : -1;
     int dst = operand_place(m, at, DST);
-    bool copies = f.kind == ALU_COPY || f.index == ACTIVATION_copy, affine = scale >= 0 || bias >= 0;
+    bool affine = scale >= 0 || bias >= 0;
     if (scale >= 0 && bias >= 0)
-        add_op(m, STREAM_multiply_add, 0, dst, x, scale, bias);
+        add_op(m, STREAM_multiply_add, dst, x, scale, bias);
     else if (affine)
-        add_op(m, scale >= 0 ? STREAM_mul : STREAM_add, 0, dst, x, scale >= 0 ? scale : bias, x);
-    if (!copies || !affine)
-        add_alu(m, &f, dst, affine ? dst : x, x);
-    return true;
-}
-
-static bool take_select(struct maker *m, const struct bound_insn *i, int at)
-{
-    enum { DST = AP(select, dst), PREDICATE = AP(select, predicate), A = AP(select, a), B = AP(select, b) };
-    if (!is_float(i, DST) || !is_float(i, A) || !is_float(i, B) || i->o[PREDICATE].dtype != DT_BOOL)
-        return false;
-    if (m) {
-        int a = operand_place(m, at, A), b = operand_place(m, at, B), which = operand_place(m, at, PREDICATE);
-        add_op(m, STREAM_select, 0, operand_place(m, at, DST), a, b, which);
-    }
+        add_op(m, scale >= 0 ? STREAM_mul : STREAM_add, dst, x, scale >= 0 ? scale : bias, x);
+    if (!affine || a->f.index != ACTIVATION_copy)
+        add_alu(m, &a->f, dst, affine ? dst : x, x);
     return true;
 }
 
 static bool take_copy(struct maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
-    if (!is_float(i, DST) || !is_float(i, SRC))
+    if (i->o[DST].dtype != DT_F32 || i->o[SRC].dtype != DT_F32)
         return false;
     if (m) {
         int x = operand_place(m, at, SRC);
-        add_op(m, STREAM_copy, 0, operand_place(m, at, DST), x, x, x);
+        add_op(m, STREAM_copy, operand_place(m, at, DST), x, x, x);
     }
     return true;
 }
@@ -369,7 +322,6 @@ static const struct {
     {INSN_tensor_tensor, exec_tensor_tensor, take_tensor_tensor},
     {INSN_tensor_scalar, exec_tensor_scalar, take_tensor_scalar},
     {INSN_activation, exec_activation, take_activation},
-    {INSN_select, exec_select, take_select},
     {INSN_tensor_copy, exec_tensor_copy, take_copy},
     {INSN_dma_copy, exec_dma_copy, take_copy},
 };
@@ -429,12 +381,12 @@ static bool make_places(struct maker *m, struct stream *s)
     for (int k = 0; k < m->nplaces; k++) {
         struct place *to = &s->places[k];
         const struct operand *o = &m->place[k].p.o;
-        *to = (struct place){.slot = -1, .size = sizeof(float), .number = m->place[k].number, .steady = true};
+        *to = (struct place){.slot = -1, .number = m->place[k].number, .steady = true};
         if (to->number)
             continue;
         to->slot = (int32_t)o->slot, to->offset = o->offset;
         to->nterms = o->nterms, to->terms = o->terms;
-        to->size = o->size, to->written = m->place[k].written;
+        to->written = m->place[k].written;
         to->inside = is_inside(m, k);
         for (int d = 0; d <= last; d++) {
             to->step[d] = o->step[d] * o->size;
@@ -448,15 +400,6 @@ static bool make_places(struct maker *m, struct stream *s)
                 return false;
     }
     return true;
-}
-
-/* Long functions take longer than their operands: what calls them gains nothing. */
-static bool calls(const struct maker *m)
-{
-    for (int k = 0; k < m->count; k++)
-        if (m->op[k].code >= STREAM_activation)
-            return true;
-    return false;
 }
 
 /* Bytes of memory that the launch goes through, LEAST_BYTES at most. */
@@ -480,7 +423,7 @@ static void finish(struct maker *m)
     for (int k = 0; k < m->nplaces; k++)
         if (!m->place[k].number)
             o[all++] = &m->place[k].p.o;
-    if (n < 2 || calls(m))
+    if (n < 2)
         return;
     struct stream *s = ARENA_NEW(b->a, struct stream);
     s->count = m->count, s->nplaces = m->nplaces, s->ninsns = n;

@@ -32,25 +32,17 @@ enum { STREAM_BLOCK = 64, STREAM_PLACES = 32, STREAM_OPS = 48 };
 #define STREAM_UNARY(name)   STREAM_##name,
 #define STREAM_BINARY(name)  STREAM_##name,
 #define STREAM_TERNARY(name) STREAM_##name,
-enum stream_code {
-    STREAM_OPERATIONS STREAM_activation, /* by the table's kernel of number `index` */
-    STREAM_binary,
-    STREAM_compare, /* to: bytes */
-    STREAM_select,  /* c: bytes */
-    STREAM_CODES
-};
+enum stream_code { STREAM_OPERATIONS STREAM_CODES };
 #undef STREAM_UNARY
 #undef STREAM_BINARY
 #undef STREAM_TERNARY
 
 struct stream_op {
-    uint8_t code, index;
-    uint8_t to, a, b, c;
+    uint8_t code, to, a, b, c;
     float p[2]; /* parameters of activations */
 };
 
 struct stream_run {
-    const struct kernel_table *table; /* the one that has the kernel */
     const struct stream_op *ops;
     size_t count, block; /* elements of a block */
     const uint8_t *move; /* of each place */

@@ -133,6 +133,23 @@ static void together_in_tiles(void **state)
     tensor_free(&b.buffer[t.tensor]);
 }
 
+/* Before and behind a long function, which runs alone. */
+static void together_around_exponentials(void **state)
+{
+    struct bench b;
+    const int64_t s[1] = {TOGETHER};
+    begin(&b);
+    struct ap x[6];
+    for (int n = 0; n < 6; n++)
+        x[n] = pattern(buffer(&b, DT_F32, TOGETHER, n >= 2), DT_F32, 1, s, 1, 0);
+    insn_on(&b, INSN_tensor_tensor, OP_mul, 0, &x[2], (struct ap[]){x[0], x[1]}, 2);
+    insn_on(&b, INSN_tensor_tensor, OP_sub, 0, &x[3], (struct ap[]){x[2], x[1]}, 2);
+    insn_on(&b, INSN_activation, OP_exp, 1, &x[4], &x[3], 1);
+    insn_on(&b, INSN_tensor_tensor, OP_add, 0, &x[4], (struct ap[]){x[4], x[0]}, 2);
+    insn_on(&b, INSN_tensor_tensor, OP_min, 0, &x[5], (struct ap[]){x[4], x[2]}, 2);
+    check(&b, 2e-6);
+}
+
 /* The second instruction reads what the first writes, one element further on. */
 static void together_overlapping(void **state)
 {
@@ -550,6 +567,7 @@ int main(void)
         cmocka_unit_test(elementwise_instructions),
         cmocka_unit_test(widened_tiles),
         cmocka_unit_test(together_in_tiles),
+        cmocka_unit_test(together_around_exponentials),
         cmocka_unit_test(together_overlapping),
         cmocka_unit_test(together_by_zeros),
         cmocka_unit_test(select_and_integers),
