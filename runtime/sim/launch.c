@@ -512,9 +512,7 @@ void issue(const struct candidate *c)
     e->free = done;
     if (n->dma) {
         struct flying *f = start_transfer(l, i, n, c->insn, &w, done, e->vars);
-        int64_t engines = (int64_t)l->t->dma_engines;
         f->issued = r.start, f->reach = reach_before(l, n);
-        f->cost = w.ps + (int64_t)(l->t->dma_start_ns * 1000) + (w.runs + engines - 1) / engines * w.run_ps;
         promise_signals(l, i, n, f->signal);
         i->left++, l->working++; /* until it is over */
         return;

@@ -6,32 +6,29 @@
 
 #include <string.h>
 
-void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high)
-{
-    int64_t first = number_at(&a->offset, vars), last = first;
-    for (int i = 0; i < a->rank; i++) {
-        int64_t count = ap_dim_count(&a->dim[i], vars), reach;
-        if (count < 1 || __builtin_mul_overflow(a->dim[i].step, count - 1, &reach))
-            continue;
-        *(reach < 0 ? &first : &last) += reach;
-    }
-    *low = first * a->size + a->slot_offset, *high = (last + 1) * a->size + a->slot_offset;
-}
-
 enum { MAX_TOUCHED = 64 };
 
-static struct transfer_state *transfer_state(struct launch_state *l, struct instance *i, const struct number_ap *ap, int tensor,
-                                             int queue)
+/* NULL: a queue has not touched the operand's tile or slot yet. */
+static struct transfer_state *find_state(const struct instance *i, const struct number_ap *ap, int tensor, int queue)
 {
     for (int n = 0; n < i->ntransfers; n++) {
         struct transfer_state *t = &i->transfers[n];
         if (t->tensor == tensor && t->mem == ap->mem && t->queue == queue)
             return t;
     }
-    ARENA_GROW(l->a, i->transfers, i->ntransfers, i->transfers_cap);
-    struct transfer_state *t = &i->transfers[i->ntransfers++];
-    *t = (struct transfer_state){.tensor = tensor,
-                                 .queue = queue,
+    return NULL;
+}
+
+static struct transfer_state *transfer_state(struct flying *f, const struct number_ap *ap)
+{
+    struct instance *i = f->i;
+    struct transfer_state *t = find_state(i, ap, ap->tensor, f->n->engine);
+    if (t)
+        return t;
+    ARENA_GROW(f->l->a, i->transfers, i->ntransfers, i->transfers_cap);
+    t = &i->transfers[i->ntransfers++];
+    *t = (struct transfer_state){.tensor = ap->tensor,
+                                 .queue = f->n->engine,
                                  .mem = ap->mem,
                                  .older = {INT64_MAX, INT64_MIN},
                                  .written = {.record = -1},
@@ -83,21 +80,14 @@ static bool keeps_order(const struct number_ap *ap)
     return ap->mem != MEM_NONE && (ap->mem != MEM_HBM || ap->rewritten);
 }
 
-/* Earlier transfers of the same queue that touch what this one touches. */
-static void find_order(struct flying *f)
+/* Earlier transfers of the same queue that touch what an operand touches. */
+static void find_order(struct flying *f, const struct number_ap *ap, const struct region *r)
 {
-    struct launch_state *l = f->l;
-    for (int a = 0; a < f->n->naps; a++) {
-        const struct number_ap *ap = &f->n->ap[a];
-        if (!keeps_order(ap))
-            continue;
-        struct region r = region_of_operand(f->n, a, f->vars);
-        if (ap->mem == MEM_HBM) {
-            follow(f, transfer_state(l, f->i, ap, ap->tensor, f->n->engine), ap, &r, true);
-            continue;
-        }
-        for (const int32_t *t = l->aliases[ap->tensor]; *t >= 0; t++)
-            follow(f, transfer_state(l, f->i, ap, *t, f->n->engine), ap, &r, *t == ap->tensor);
+    const int32_t slot[] = {ap->tensor, -1};
+    for (const int32_t *t = ap->mem == MEM_HBM ? slot : f->l->aliases[ap->tensor]; *t >= 0; t++) {
+        const struct transfer_state *x = find_state(f->i, ap, *t, f->n->engine);
+        if (x)
+            follow(f, x, ap, r, *t == ap->tensor);
     }
 }
 
@@ -122,32 +112,32 @@ static void fold_older(struct transfer_state *t)
 }
 
 /* Transfers of a queue complete in order: the same access again takes the place of an earlier one. */
-static void note_touched(struct flying *f)
+static void note_touched(struct flying *f, const struct number_ap *ap, const struct region *r)
 {
-    struct launch_state *l = f->l;
-    for (int a = 0; a < f->n->naps; a++) {
-        const struct number_ap *ap = &f->n->ap[a];
-        if (!keeps_order(ap))
-            continue;
-        struct transfer_state *t = transfer_state(l, f->i, ap, ap->tensor, f->n->engine);
-        struct region r = region_of_operand(f->n, a, f->vars);
-        for (int k = t->n - 1; k >= 0; k--) {
-            const struct touched *x = &t->touched[k];
-            if ((!l->s->watch && !x->by && x->end.at <= f->trigger.at) ||
-                (x->writes == ap->writes && regions_equal(&x->bytes, &r)))
-                forget(t, k, 1);
-        }
-        if (t->n >= MAX_TOUCHED)
-            fold_older(t);
-        ARENA_GROW(l->a, t->touched, t->n, t->cap);
-        t->touched[t->n++] = (struct touched){r, ap->writes, f, {.record = -1}};
+    struct transfer_state *t = transfer_state(f, ap);
+    for (int k = t->n - 1; k >= 0; k--) {
+        const struct touched *x = &t->touched[k];
+        if ((!f->l->s->watch && !x->by && x->end.at <= f->trigger.at) ||
+            (x->writes == ap->writes && regions_equal(&x->bytes, r)))
+            forget(t, k, 1);
     }
+    if (t->n >= MAX_TOUCHED)
+        fold_older(t);
+    ARENA_GROW(f->l->a, t->touched, t->n, t->cap);
+    t->touched[t->n++] = (struct touched){*r, ap->writes, f, {.record = -1}};
 }
 
 void queue_transfer(struct flying *f)
 {
-    find_order(f);
-    note_touched(f);
+    struct region r[MAX_APS];
+    for (int a = 0; a < f->n->naps; a++)
+        if (keeps_order(&f->n->ap[a])) {
+            r[a] = region_of_operand(f->n, a, f->vars);
+            find_order(f, &f->n->ap[a], &r[a]);
+        }
+    for (int a = 0; a < f->n->naps; a++)
+        if (keeps_order(&f->n->ap[a]))
+            note_touched(f, &f->n->ap[a], &r[a]);
 }
 
 void transfer_noted(struct flying *f, struct moment end)
@@ -163,7 +153,7 @@ void transfer_noted(struct flying *f, struct moment end)
         }
         if (!keeps_order(ap))
             continue;
-        struct transfer_state *t = transfer_state(f->l, f->i, ap, ap->tensor, f->n->engine);
+        struct transfer_state *t = transfer_state(f, ap);
         for (int k = 0; k < t->n; k++)
             if (t->touched[k].by == f)
                 t->touched[k].by = NULL, t->touched[k].end = end;
@@ -172,14 +162,11 @@ void transfer_noted(struct flying *f, struct moment end)
 
 bool queue_touches(const struct launch_state *l, const struct instance *i, const struct number_ap *ap, int engine)
 {
-    for (const int32_t *tile = l->aliases[ap->tensor]; *tile >= 0; tile++)
-        for (int n = 0; n < i->ntransfers; n++) {
-            const struct transfer_state *t = &i->transfers[n];
-            if (t->tensor != *tile || t->mem != ap->mem || t->queue != engine)
-                continue;
-            for (int k = 0; k < t->n; k++)
-                if (t->touched[k].by && (t->touched[k].writes || ap->writes))
-                    return true;
-        }
+    for (const int32_t *tile = l->aliases[ap->tensor]; *tile >= 0; tile++) {
+        const struct transfer_state *t = find_state(i, ap, *tile, engine);
+        for (int k = 0; t && k < t->n; k++)
+            if (t->touched[k].by && (t->touched[k].writes || ap->writes))
+                return true;
+    }
     return false;
 }

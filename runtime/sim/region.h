@@ -1,7 +1,4 @@
-/*
- * The bytes that a pattern touches, and what transfers of one queue did to a tile or a slot: a later one that touches the same
- * bytes begins after them.
- */
+/* The bytes that a pattern touches. */
 #ifndef RUNTIME_SIM_REGION_H
 #define RUNTIME_SIM_REGION_H
 

@@ -303,8 +303,6 @@ void dma_step(struct dma *d);
 
 /* ---- the order of a queue (queue.c) ---- */
 
-/* Bytes that a pattern in HBM spans in its slot. */
-void ap_span(const struct number_ap *a, const int64_t *vars, int64_t *low, int64_t *high);
 /* The instance begins: its queues have moved nothing. */
 void forget_transfers(struct instance *i);
 /* Earlier transfers of its queue that touch what it touches: those that are over in f->after, else f->follows. Notes what it

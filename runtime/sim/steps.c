@@ -122,8 +122,8 @@ static void set_range(const struct flight *f, const struct number_access *n, con
     a->bytes = x->bytes;
     if (!vars || n->anywhere)
         return;
-    ap_span(n->ap, vars, &a->bytes.low, &a->bytes.high);
-    a->bytes.low += x->bytes.low, a->bytes.high += x->bytes.low;
+    struct region r = region_of(n->ap, vars);
+    a->bytes = (struct range){r.low + x->bytes.low, r.high + x->bytes.low};
 }
 
 static void open_accesses(struct flight *f, struct step_state *x)
@@ -359,7 +359,7 @@ static struct range best_place(const struct core_state *c, bool psum, int64_t by
     return best;
 }
 
-/* Rooms before number `next` that have any of the range and may not be over: a bit each. */
+/* Rooms taken so far that have any of the range, as far back as one may not be over: a bit each. */
 static uint64_t rooms_that_have(const struct core_state *c, bool psum, struct range r)
 {
     uint64_t rooms = 0;

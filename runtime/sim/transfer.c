@@ -11,6 +11,13 @@ static int64_t latency(const struct launch_state *l)
     return (int64_t)(l->t->dma_start_ns * 1000);
 }
 
+/* ps that its pieces take where the DMA engines have nothing else to do. */
+static int64_t alone(const struct flying *f)
+{
+    int64_t engines = f->l->c->dma.n;
+    return (f->work.runs + engines - 1) / engines * f->work.run_ps;
+}
+
 static struct flying *new_flying(struct core_state *c)
 {
     struct flying *f = c->spare;
@@ -41,6 +48,7 @@ struct flying *start_transfer(struct launch_state *l, struct instance *i, const 
     memcpy(f->vars, vars, sizeof f->vars);
     f->number = c->ntransfers++;
     f->begin = f->start = f->end = -1;
+    f->cost = w->ps + latency(l) + alone(f);
     queue_transfer(f);
     *(c->newest[n->engine] ? &c->newest[n->engine]->behind : &c->oldest[n->engine]) = f;
     c->newest[n->engine] = f;
@@ -61,13 +69,11 @@ struct flying *transfer_over(struct core_state *c)
 static void explain(const struct flying *f, struct sim_record *r)
 {
     const struct core_state *c = f->l->c;
-    int64_t engines = c->dma.n, used = f->work.runs < engines ? f->work.runs : engines;
-    int64_t alone = used > 0 ? (f->work.runs + used - 1) / used * f->work.run_ps : 0;
     struct moment other = c->queue_end[f->n->engine].at > f->begin ? c->queue_end[f->n->engine] : c->last_over;
     r->why = WHY_TRIGGER, r->cause = f->trigger.record, r->ready = f->trigger.at;
     if (f->after.at > f->trigger.at)
         r->why = WHY_QUEUE, r->cause = f->after.record, r->ready = f->after.at;
-    if (r->end > f->begin + alone && other.at > f->begin && other.record >= 0)
+    if (r->end > f->begin + alone(f) && other.at > f->begin && other.record >= 0)
         r->why = WHY_DMA, r->cause = other.record, r->ready = other.at;
 }
 
