@@ -15,6 +15,12 @@ static int write_words(void *user, int fd)
     return write(fd, user, strlen(user)) < 0 ? 1 : 7;
 }
 
+static int write_much(void *user, int fd)
+{
+    static const char much[1 << 20];
+    return write(fd, much, sizeof much) == sizeof much ? 3 : 1;
+}
+
 static int crash(void *user, int fd)
 {
     return write(fd, "lost", 4) < 0 ? 1 : raise(SIGKILL);
@@ -30,6 +36,8 @@ static void gives_value_and_output(void **state)
     assert_int_equal(run_apart(write_words, "more than there is room", out, sizeof out, &n), 7);
     assert_int_equal(n, 8);
     assert_memory_equal(out, "more tha", 8);
+    assert_int_equal(run_apart(write_much, NULL, out, sizeof out, &n), 3);
+    assert_int_equal(n, 8);
 }
 
 static void tells_of_a_crash(void **state)
