@@ -324,9 +324,11 @@ static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *
 {
     if (!a->profile)
         return true;
-    for (int i = 0; i < a->ninputs; i++)
-        if (file_same(a->profile, a->inputs[i]))
+    for (int i = 0; i < a->ninputs; i++) {
+        const char *equals = strchr(a->inputs[i], '='); /* NAME=FILE */
+        if (file_same(a->profile, a->inputs[i]) || (equals && file_same(a->profile, equals + 1)))
             return fail(d, "%s: is an input of this command, and would be lost; name another file", a->profile);
+    }
     size_t n = strlen(a->profile);
     bool ok = xrt_profile(c, NULL), table = n > 4 && !strcmp(a->profile + n - 4, ".txt");
     for (int i = 0; ok && i < (table && a->bench ? a->bench : 1); i++)

@@ -18,6 +18,7 @@ cp m.neff m.before
 cp "$digits/digit_7.npy" in.npy
 refuses 1 "m.neff: is an input of this command" "$xrun" m.neff in.npy --profile m.neff
 refuses 1 "in.npy: is an input of this command" "$xrun" m.neff in.npy --profile in.npy
+refuses 1 "in.npy: is an input of this command" "$xrun" m.neff image=in.npy --profile in.npy
 refuses 1 "m.neff: is an input of this command" "$build/runtime/sim/xsim" m.neff --html m.neff
 cmp -s m.neff m.before && cmp -s in.npy "$digits/digit_7.npy" || failed "an input was overwritten"
 rm -f m.neff m.before in.npy
