@@ -352,17 +352,15 @@ static bool multiply_parts(struct op_call *c, struct work *w, const double *a, d
     enum { ROWS = 128 };
     const struct tensor *t = c->in[1];
     int64_t k = t->dims[0], n = t->dims[1], m = k ? tensor_count(c->in[0]) / k : 0;
-    double *rows = WORK(w, double, ROWS * n), *cols = WORK(w, double, ROWS *m), *part = WORK(w, double, m *n), *z;
-    if (!rows || !cols || !part || !work_optional(c, w, 3, &z))
+    double *rows = WORK(w, double, ROWS * n), *cols = WORK(w, double, ROWS *m), *part = WORK(w, double, m *n);
+    if (!rows || !cols || !part)
         return false;
-    int64_t nz = z ? tensor_count(c->in[3]) : 1;
-    if (nz != 1 && nz != n)
-        return fail(w->d, "zero point has %lld elements, expected 1 or %lld", (long long)nz, (long long)n);
     for (int64_t at = 0; at < k; at += ROWS) {
         int64_t some = k - at < ROWS ? k - at : ROWS;
+        struct tensor block = tensor_view(t->dtype, 2, (int64_t[]){some, n}, NULL);
         dtype_load_f64n(t->dtype, element(t, at * n), (size_t)(some * n), rows);
-        for (int64_t i = 0; z && i < some * n; i++)
-            rows[i] -= z[nz == 1 ? 0 : i % n];
+        if (!subtract_zero_point(c, w, rows, &block, 3, false))
+            return false;
         for (int64_t i = 0; i < m; i++)
             memcpy(cols + i * some, a + i * k + at, (size_t)some * sizeof *a);
         multiply_f64(m, n, some, cols, rows, part);
