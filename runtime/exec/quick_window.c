@@ -252,7 +252,6 @@ void quick_windows_find(const struct context *c, struct bound *b, int region, st
             continue;
         struct quick_row *row = arena_copy(&b->arena, line.op.row, sizeof *row);
         row->run = point_at_window;
-        row->rank = line.op.row->rank;
         move_slot(&f, slot, row);
         if (!takes)
             line.place[QUICK_A] = line.place[QUICK_TO], line.bytes[QUICK_A] = line.bytes[QUICK_TO];
