@@ -114,9 +114,11 @@ static int parts(const struct value *v, dim_t *out, int depth)
     enum { DEEPEST = 16 };
     const struct node *n = v ? v->def : NULL;
     int count = v ? count_of(v) : -1;
-    if (count < 0 || depth > DEEPEST)
+    if (count <= 0) /* operands of concatenations without elements could be as many as a file likes */
+        return count;
+    if (depth > DEEPEST)
         return -1;
-    if (v->content.n == count && count > 0)
+    if (v->content.n == count)
         return memcpy(out, v->content.v, sizeof *out * (size_t)count), count;
     if (v->constant && v->constant->kind == VK_TENSOR) {
         for (int i = 0; i < count; i++)
