@@ -201,11 +201,13 @@ static bool ordered(struct checker *c, const struct access *now)
 
 /* ---- memory ---- */
 
-/* Whether row r of a result comes of row r of each operand: partitions do not meet. */
+/* Whether row r of a result comes of row r of each operand: partitions do not meet. Where all patterns have one dim, an instruction
+ * of rows walks along that. */
 static bool is_row_wise(const struct checker *c, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
     int64_t rows = -1;
+    bool wide = info->shape == SHAPE_ELEMENTWISE;
     if (insn_is_transfer(n) || (info->shape != SHAPE_ELEMENTWISE && info->shape != SHAPE_ROWWISE))
         return false;
     for (int a = 0; a < info->naps; a++) {
@@ -216,9 +218,9 @@ static bool is_row_wise(const struct checker *c, const struct insn *n)
             (rows >= 0 && b.count[0] != rows) ||
             (b.count[0] > 1 && b.step[0] != dim_value(c->memory.values, c->k->tiles[b.tensor].elements)))
             return false;
-        rows = b.count[0];
+        rows = b.count[0], wide |= b.rank > 1;
     }
-    return true;
+    return wide;
 }
 
 /* What a read of rows finds of which some are not wholly written: those make the same rows of the results undefined. Where all

@@ -315,6 +315,9 @@ static void test_masked_rows(void **state)
     assert_masked(MASKED("100", "  pe.nc_matmul dst=psum3 f32[0](64:64, 64:1), stationary=sbuf1 f32[0](128:64, 64:1), "
                                 "moving=sbuf1 f32[0](64:1, 128:64)\n"),
                   "further");
+    assert_masked(MASKED("100", "  dve.tensor_tensor_scan dst=sbuf2 f32[0](128:1), a=sbuf2 f32[0](128:1), b=sbuf2 f32[0](128:1), "
+                                "initial=0, op0=add, op1=add\n"),
+                  "further");
     assert_masked(MASKED("128", "  dve.memset dst=sbuf2 f32[0](128:1), value=0\n"), NULL);
 }
 
