@@ -569,6 +569,29 @@ static void test_dot(void **state)
         }
 }
 
+/* Many rows at a time give the bits of one after the other, of products too small for their type as well. */
+static void dot_rows_case(size_t n, ptrdiff_t step, bool accumulate, bool tiny)
+{
+    enum { ROWS = 37 };
+    float *a = random_row(ROWS * n), *w = random_row(n), y[2 * ROWS], z[2 * ROWS];
+    for (size_t i = 0; tiny && i < n; i++)
+        a[n + i] = -1e-30f, w[i] = 1e-30f;
+    for (int i = 0; i < 2 * ROWS; i++)
+        y[i] = z[i] = i < ROWS ? -0.0f : 0.5f;
+    table->dot(y, step, a, (ptrdiff_t)n, w, ROWS, n, accumulate);
+    for (size_t r = 0; r < ROWS; r++)
+        table->dot(z + (ptrdiff_t)r * step, step, a + r * n, (ptrdiff_t)n, w, 1, n, accumulate);
+    assert_memory_equal(y, z, sizeof y);
+    free(a), free(w);
+}
+
+static void test_dot_rows(void **state)
+{
+    for (size_t n = 1; n < 70; n++)
+        for (int how = 0; how < 8; how++)
+            dot_rows_case(n, 1 + how % 2, how & 2, how & 4);
+}
+
 /* ---- the choice of a variant ---- */
 
 static void test_selection(void **state)
@@ -617,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_softmax_norms),
         cmocka_unit_test(test_softmax_across),
         cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_dot_rows),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_copy_streamed),
     };
