@@ -107,28 +107,33 @@ static bool check(const char *path)
     return ok;
 }
 
-static bool refuse(const char *path)
+/* Whether it can be read and makes sense. */
+static bool accept(const char *path, struct diag *d)
 {
     struct hlo_file f;
+    bool ok = hlo_load(&f, path, d);
+    for (int k = 0; ok && k < f.count; k++)
+        ok = hlo_verify(f.modules[k], d);
+    hlo_free(&f);
+    return ok;
+}
+
+static bool refuse(const char *path)
+{
     struct diag d = {.warn = quiet};
-    if (hlo_load(&f, path, &d)) {
+    bool accepted = accept(path, &d);
+    if (accepted)
         printf("FAIL %s is accepted\n", path);
-        hlo_free(&f);
-        return false;
-    }
-    printf("%s\n", d.text);
-    return true;
+    else
+        printf("%s\n", d.text);
+    return !accepted;
 }
 
 static bool verify(const char *path)
 {
-    struct hlo_file f;
     struct diag d = {.warn = quiet};
-    bool ok = hlo_load(&f, path, &d);
-    for (int k = 0; ok && k < f.count; k++)
-        ok = hlo_verify(f.modules[k], &d);
+    bool ok = accept(path, &d);
     printf("%s %s%s%s\n", ok ? "ok" : "FAIL", path, ok ? "" : ": ", d.text);
-    hlo_free(&f);
     return ok;
 }
 

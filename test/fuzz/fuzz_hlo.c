@@ -1,9 +1,8 @@
 /* An HLO module, text or proto: read, compiled, run. */
+#include "frontend/hlo/syntax/proto.h"
 #include "frontend/import.h"
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
-
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -19,6 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_mutate(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    bool text = size > 8 && (!memcmp(data, "HloModule", 9) || data[0] == '/' || data[0] == '\n');
-    return text ? mutate_text(data, size, room, seed) : mutate_hlo(data, size, room, seed);
+    bool proto = hlo_proto_detect(data, size);
+    return proto ? mutate_hlo(data, size, room, seed) : mutate_text(data, size, room, seed);
 }

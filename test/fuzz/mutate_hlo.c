@@ -1,4 +1,5 @@
-/* HLO modules as protos: unpacked, one field changed by what its descriptor says, packed again, so that lengths are right. */
+/* HLO modules as protos: unpacked, one field changed by what its descriptor says, packed again, so that lengths are
+ * right. */
 #include "test/fuzz/mutate.h"
 
 #include "hlo.pb-c.h"
@@ -284,37 +285,50 @@ static void remove_item(const struct hlo_place *p, size_t i)
     *(size_t *)quantifier(p) = n - 1;
 }
 
+union hlo_item { /* room for one of any type */
+    void *pointer;
+    ProtobufCBinaryData bytes;
+    uint64_t bits;
+};
+
+/* One of the items there, in memory of its own: what it becomes a part of may be inside it. */
+static bool copy_any(struct hlo_walk *w, const struct hlo_place *from, union hlo_item *made)
+{
+    return from && copy_item(from->f, item(from, mutate_below(w->seed, count_of(from))), made);
+}
+
+static void put_item(const struct hlo_place *p, size_t i, const union hlo_item *made)
+{
+    free_item(p->f, item(p, i));
+    memcpy(item(p, i), made, width(p->f));
+}
+
 /* An item that was not there: one that stands elsewhere, or an empty one. */
 static void add_item(struct hlo_walk *w, const struct hlo_place *p)
 {
     const struct hlo_place *from = mutate_below(w->seed, 4) ? kin(w, p) : NULL;
-    if (!from && count_of(p) && mutate_below(w->seed, 2))
-        from = p;
+    union hlo_item made;
     size_t n = count_of(p);
-    if ((repeated(p) && !resize(p, n + 1)) || (!repeated(p) && n))
+    if (!repeated(p) && n)
         return;
-    if (!repeated(p) && !new_item(p->f, slot_of(p)))
-        return;
+    if (!from && n && mutate_below(w->seed, 2))
+        from = p;
+    bool copied = copy_any(w, from, &made);
+    if (!(repeated(p) ? resize(p, n + 1) : new_item(p->f, slot_of(p))))
+        abort();
     if (!repeated(p) && !is_message(p) && p->f->type != PROTOBUF_C_TYPE_STRING)
         *(protobuf_c_boolean *)quantifier(p) = 1;
-    void *to = item(p, repeated(p) ? n : 0);
-    if (!from) {
-        change_item(w, p, repeated(p) ? n : 0);
-        return;
-    }
-    free_item(p->f, to);
-    if (!copy_item(p->f, item(from, mutate_below(w->seed, from == p ? n : count_of(from))), to))
-        abort();
+    if (copied)
+        put_item(p, n, &made);
+    else
+        change_item(w, p, n);
 }
 
 static void replace_item(struct hlo_walk *w, const struct hlo_place *p, size_t i)
 {
-    const struct hlo_place *from = kin(w, p);
-    char made[sizeof(ProtobufCBinaryData) + 8];
-    if (!from || !copy_item(p->f, item(from, mutate_below(w->seed, count_of(from))), made))
-        return;
-    free_item(p->f, item(p, i));
-    memcpy(item(p, i), made, width(p->f));
+    union hlo_item made;
+    if (copy_any(w, kin(w, p), &made))
+        put_item(p, i, &made);
 }
 
 static void change_place(struct hlo_walk *w, const struct hlo_place *p)

@@ -4,6 +4,47 @@
  */
 #include "frontend/hlo/syntax/check.h"
 
+/* ---- operands ---- */
+
+static const bool takes_anything[HLO_OP_COUNT] = { /* tuples and tokens too */
+    [HLO_OP_ADD_DEPENDENCY] = true,
+    [HLO_OP_AFTER_ALL] = true,
+    [HLO_OP_ALL_GATHER_DONE] = true,
+    [HLO_OP_ALL_REDUCE_DONE] = true,
+    [HLO_OP_ASYNC_DONE] = true,
+    [HLO_OP_ASYNC_START] = true,
+    [HLO_OP_ASYNC_UPDATE] = true,
+    [HLO_OP_CALL] = true,
+    [HLO_OP_COLLECTIVE_PERMUTE] = true,
+    [HLO_OP_COLLECTIVE_PERMUTE_DONE] = true,
+    [HLO_OP_COLLECTIVE_PERMUTE_START] = true,
+    [HLO_OP_CONDITIONAL] = true,
+    [HLO_OP_COPY] = true,
+    [HLO_OP_COPY_DONE] = true,
+    [HLO_OP_COPY_START] = true,
+    [HLO_OP_CUSTOM_CALL] = true,
+    [HLO_OP_DOMAIN] = true,
+    [HLO_OP_FUSION] = true,
+    [HLO_OP_GET_TUPLE_ELEMENT] = true,
+    [HLO_OP_INFEED] = true,
+    [HLO_OP_OPT_BARRIER] = true,
+    [HLO_OP_OUTFEED] = true,
+    [HLO_OP_RECV] = true,
+    [HLO_OP_RECV_DONE] = true,
+    [HLO_OP_SEND] = true,
+    [HLO_OP_SEND_DONE] = true,
+    [HLO_OP_TUPLE] = true,
+    [HLO_OP_WHILE] = true,
+};
+
+static bool check_operands(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+{
+    for (int k = 0; k < i->operand_count && !takes_anything[i->opcode]; k++)
+        if (!hlo_is_array(i->operands[k]->shape))
+            return fail(d, "operand %d is %s, expected an array", k, hlo_shape_text(a, i->operands[k]->shape));
+    return true;
+}
+
 /* ---- computations that an instruction calls ---- */
 
 static bool check_parameters(const struct hlo_computation *c, int count, struct diag *d)
@@ -246,7 +287,7 @@ bool hlo_verify(const struct hlo_module *m, struct diag *d)
     for (int k = 0; ok && k < m->count; k++)
         for (int j = 0; ok && j < m->computations[k]->count; j++) {
             struct hlo_instruction *i = m->computations[k]->instructions[j];
-            ok = check_callees(&a, i, d) && check_shape(&a, i, d);
+            ok = check_operands(&a, i, d) && check_callees(&a, i, d) && check_shape(&a, i, d);
             if (ok)
                 continue;
             fail_in(d, "instruction '%s' (%s) in '%s'", i->name, hlo_op_name(i->opcode),
