@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "neff/base/file.h"
+#include "neff/base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { PAGE = 4096 };
 
 static const uint8_t nothing[1];
 
@@ -114,7 +115,7 @@ bool file_map_open(struct mapped_file *f, int fd, const char *path, struct diag 
         else
             *f = (struct mapped_file){p, (size_t)st.st_size};
 #ifdef MADV_HUGEPAGE
-        if (ok && f->size >= HUGE_PAGE)
+        if (ok && f->size >= LARGE_PAGE)
             madvise(p, f->size, MADV_HUGEPAGE); /* a wish: how what is not cached yet is read */
 #endif
     }
@@ -145,7 +146,7 @@ void file_sparse(const void *p, size_t bytes)
 #ifdef MADV_NOHUGEPAGE
     uintptr_t from = ((uintptr_t)p + PAGE - 1) / PAGE * PAGE;
     uintptr_t end = ((uintptr_t)p + bytes) / PAGE * PAGE;
-    if (bytes >= HUGE_PAGE)
+    if (bytes >= LARGE_PAGE)
         madvise((void *)from, end - from, MADV_NOHUGEPAGE);
 #endif
 }

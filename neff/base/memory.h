@@ -9,8 +9,14 @@
 /* Bytes that this machine, or the control group of the process, has in all. Never 0. */
 size_t memory_total(void);
 
-/* A block that begins at a large page and is used from end to end: with as few pages as the system gives. */
 enum { LARGE_PAGE = 2 << 20 };
+/* As many bytes, or those of the whole large pages that they nearly fill. */
+static inline size_t memory_rounded(size_t bytes)
+{
+    size_t pages = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    return pages >= bytes && pages - bytes <= bytes / 16 ? pages : bytes;
+}
+/* A block that begins at a large page and is used from end to end: with as few pages as the system gives. */
 void memory_in_large_pages(void *p, size_t bytes);
 
 /*

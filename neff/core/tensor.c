@@ -155,9 +155,7 @@ static bool new_block(struct tensor *t, size_t bytes)
 
 static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
 {
-    bytes = bytes ? (bytes + LINE - 1) / LINE * LINE : LINE;
-    size_t pages = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE; /* those that it nearly fills */
-    bytes = bytes >= LARGE_PAGE && pages - bytes <= bytes / 16 ? pages : bytes;
+    bytes = memory_rounded(bytes ? (bytes + LINE - 1) / LINE * LINE : LINE);
     if (t->kind == VK_TENSOR && t->owned && t->capacity >= bytes)
         return true;
     tensor_free(t);

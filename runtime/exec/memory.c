@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { PAGE = 4096 };
 
 void pages_ahead(void *p, size_t bytes)
 {
@@ -18,7 +18,7 @@ void pages_ahead(void *p, size_t bytes)
     if (end <= from)
         return;
 #ifdef MADV_HUGEPAGE
-    if (bytes >= HUGE_PAGE)
+    if (bytes >= LARGE_PAGE)
         madvise((void *)from, end - from, MADV_HUGEPAGE);
 #endif
 #ifdef MADV_POPULATE_WRITE
@@ -26,23 +26,16 @@ void pages_ahead(void *p, size_t bytes)
 #endif
 }
 
-/* Whole huge pages where that adds little; otherwise the rest lies in small ones. */
-static size_t rounded(size_t bytes)
-{
-    size_t huge = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    return huge - bytes <= bytes / 16 ? huge : (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 /* Mapped memory that begins at a huge page. */
 static void *map_space(size_t bytes)
 {
-    size_t all = bytes + HUGE_PAGE;
+    size_t all = bytes + LARGE_PAGE;
     char *p = all < bytes
                   ? MAP_FAILED
                   : mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    size_t before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    size_t before = (LARGE_PAGE - (uintptr_t)p % LARGE_PAGE) % LARGE_PAGE;
     if (before)
         munmap(p, before);
     if (all - before > bytes)
@@ -56,7 +49,7 @@ void *large_space(size_t bytes)
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     if (bytes > memory_total())
         return NULL;
-    if (bytes >= HUGE_PAGE && !mem_heap())
+    if (bytes >= LARGE_PAGE && !mem_heap())
         return map_space(bytes);
     bytes = bytes ? bytes : PAGE;
     return posix_memalign(&p, PAGE, bytes) ? NULL : memset(p, 0, bytes);
@@ -65,7 +58,7 @@ void *large_space(size_t bytes)
 void large_free(void *p, size_t bytes)
 {
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-    if (p && bytes >= HUGE_PAGE && !mem_heap())
+    if (p && bytes >= LARGE_PAGE && !mem_heap())
         munmap(p, bytes);
     else
         free(p);
@@ -73,7 +66,7 @@ void large_free(void *p, size_t bytes)
 
 void *large_alloc(size_t bytes, size_t *got)
 {
-    size_t room = bytes > memory_total() ? 0 : rounded(bytes);
+    size_t room = bytes > memory_total() ? 0 : (memory_rounded(bytes) + PAGE - 1) / PAGE * PAGE;
     void *p = room ? large_space(room) : NULL;
     *got = p ? room : 0;
     if (p)

@@ -4,13 +4,12 @@
  * Kernels walk over both with steps made of the capacity, so nothing moves while the length grows; the copy of the past
  * finds itself where it is to go and does nothing.
  */
+#include "neff/base/memory.h"
 #include "runtime/exec/memory.h"
 #include "runtime/exec/state.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { HUGE_PAGE = 2 << 20 };
 
 /* ---- places ---- */
 
@@ -177,7 +176,7 @@ static bool room_for(int dtype, int rank, const int64_t *dims, size_t *room)
     for (int i = 0; i < rank; i++)
         if (dims[i] < 0 || __builtin_mul_overflow(bytes, (size_t)dims[i], &bytes) || bytes > SIZE_MAX / 4)
             return false;
-    *room = bytes > HUGE_PAGE / 2 ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes ? bytes : 1;
+    *room = bytes > LARGE_PAGE / 2 ? (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE : bytes ? bytes : 1;
     return true;
 }
 
