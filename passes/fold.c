@@ -8,7 +8,6 @@
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -85,27 +84,36 @@ static const uint16_t heavy[] = {
     OP_triangular_solve, OP_weight_only_matmul,
 };
 
-/* Terms of an einsum: each letter's size times each other's. */
+/* Letters of an operand of an einsum from place i on. */
+static int letters_from(struct str equation, size_t i)
+{
+    int n = 0;
+    for (; i < equation.n && equation.p[i] != ',' && equation.p[i] != '-'; i++)
+        n += equation.p[i] > ' ' && equation.p[i] != '.';
+    return n;
+}
+
+/* Terms of an einsum: each letter's size times each other's. Dims without letters are known by their distance from the last one. */
 static double einsum_terms(const struct node *n)
 {
     struct str equation = attr_str(&n->attrs, "equation", "");
-    double size[128] = {0}, terms = 1;
+    int64_t size[128] = {0};
     int operand = 0, at = 0;
     for (size_t i = 0; i < equation.n && equation.p[i] != '-' && operand < n->nin; i++) {
         unsigned char c = (unsigned char)equation.p[i];
         const struct type *t = &n->in[operand]->type;
-        if (c == ',') {
-            operand++;
-            at = 0;
-        } else if (c == '.') { /* dims without letters: none is left out */
-            return (double)INFINITY;
-        } else if (c > ' ' && c < 128 && at < t->rank && type_is_static(t)) {
-            size[c] = size[c] > (double)t->dims[at] ? size[c] : (double)t->dims[at];
-            at++;
+        bool letter = c > ' ' && c < 128 && c != ',' && c != '.';
+        int end = letter ? at + 1 : c == '.' ? t->rank - letters_from(equation, i) : at;
+        for (; at < end && at < t->rank && type_is_static(t); at++) {
+            int64_t *to = &size[letter ? c : end - 1 - at];
+            *to = t->dims[at] > *to ? t->dims[at] : *to;
         }
+        if (c == ',')
+            operand++, at = 0;
     }
+    double terms = 1;
     for (int c = 0; c < 128; c++)
-        terms *= size[c] > 1 ? size[c] : 1;
+        terms *= size[c] > 1 ? (double)size[c] : 1;
     return terms;
 }
 
@@ -120,10 +128,10 @@ static bool much_work(const struct node *n)
     for (size_t i = 0; i < sizeof heavy / sizeof *heavy; i++)
         if (n->op == heavy[i] && in * out > (double)MAX_WORK)
             return true;
-    if (n->op == OP_einsum && n->nin > 2)
+    if (n->op == OP_einsum)
         return einsum_terms(n) > (double)MAX_WORK;
     bool product = n->op == OP_matmul || n->op == OP_gemm || n->op == OP_conv ||
-                   n->op == OP_conv_transpose || n->op == OP_einsum || n->op == OP_sdpa;
+                   n->op == OP_conv_transpose || n->op == OP_sdpa;
     if (!product || n->nin < 2 || !type_is_static(&n->in[0]->type))
         return false;
     double elements = (double)tensor_count(n->in[1]->constant), terms = 1;
