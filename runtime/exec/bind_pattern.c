@@ -18,8 +18,8 @@ bool bind_value(const struct binder *b, dim_t dim, int64_t *out)
 
 /* ---- affine numbers ---- */
 
-bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base,
-                        uint16_t *nterms, const struct term **terms)
+bool bind_affine(struct binder *b, const struct affine *a, int64_t unit, int64_t *base, uint16_t *nterms,
+                 const struct term **terms)
 {
     struct term found[MAX_VARS];
     int n = 0;
@@ -114,6 +114,14 @@ struct joint {
 static bool same_clip(const struct clip *a, const struct clip *b)
 {
     return a->dim == b->dim && a->var == b->var && a->factor == b->factor && a->limit == b->limit;
+}
+
+static bool has_clip(const struct clip *list, int n, const struct clip *c)
+{
+    for (int i = 0; i < n; i++)
+        if (same_clip(&list[i], c))
+            return true;
+    return false;
 }
 
 static bool is_clipped(const struct joint *j, int dim)
@@ -240,13 +248,9 @@ bool join_patterns(struct binder *b, struct bound_insn *i, struct pattern *p, in
                             insn_info(i->op)->name, (long long)p[n].o.count[r],
                             (long long)j.count[r]);
         }
-        for (int c = 0; c < p[n].nclips; c++) {
-            bool known = false;
-            for (int k = 0; k < j.nclips; k++)
-                known |= same_clip(&j.clip[k], &p[n].clip[c]);
-            if (!known)
+        for (int c = 0; c < p[n].nclips; c++)
+            if (!has_clip(j.clip, j.nclips, &p[n].clip[c]))
                 j.clip[j.nclips++] = p[n].clip[c];
-        }
     }
     if (!check_written(b, i, p, &j, inner))
         return false;
@@ -276,13 +280,9 @@ bool insn_shape(struct binder *b, const struct insn *insn, struct joint_shape *o
         for (int d = 0; d < dst.o.rank; d++)
             if (p.count[d] != dst.count[d] && (p.count[d] != 1 || dst.count[d] == 0))
                 return false;
-        for (int c = 0; c < p.nclips; c++) { /* those of broadcast dims cut nothing */
-            bool known = false;
-            for (int k = 0; k < dst.nclips; k++)
-                known |= same_clip(&dst.clip[k], &p.clip[c]);
-            if (!known)
+        for (int c = 0; c < p.nclips; c++) /* those of broadcast dims cut nothing */
+            if (!has_clip(dst.clip, dst.nclips, &p.clip[c]))
                 return false;
-        }
     }
     out->rank = dst.o.rank;
     out->nclips = dst.nclips;
