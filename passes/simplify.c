@@ -248,7 +248,8 @@ static struct value *lone(struct graph *g, struct node *n, struct diag *d)
 }
 
 /* The product of rows that a gather takes from a much shorter table, each again and again, is gathered from that of the
- * table: a graph's messages. What a row's product is does not depend on the others. */
+ * table: a graph's messages. What a row's product is does not depend on the others. Where the rows are read elsewhere too, there is
+ * one gather more. */
 static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
 {
     enum { LEAST_ROWS = 16, WIDER = 4 };
