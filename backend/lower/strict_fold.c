@@ -6,7 +6,7 @@
 #include "backend/lower/strict_image.h"
 
 #include "backend/lower/product.h"
-#include "neff/isa/machine.h"
+#include "neff/isa/cost.h"
 
 enum { PARTS = 4 }; /* of the rows, loaded one after the other: products begin when the first is there */
 
@@ -18,9 +18,7 @@ struct fold_times {
 static struct fold_times times_of(const struct machine *machine, const struct strict_image *m, int64_t folds)
 {
     const struct timing *t = machine_timing(machine);
-    double row_bytes = (double)m->w * (double)dtype_bytes(m->x->type.dtype);
-    double descriptor = t->dma_full_bytes * (1 / t->dma_engine_gbps - 1 / t->dma_engine_peak_gbps);
-    double piece = descriptor + row_bytes / t->dma_engine_peak_gbps;
+    double piece = piece_ns(t, (double)m->w * (double)dtype_bytes(m->x->type.dtype));
     double rows = (double)m->channels * (double)(folds > 1 ? folds * m->oh : m->h);
     double taps = (double)(m->kw * (folds > 1 ? 1 : m->kh));
     return (struct fold_times){rows * piece / t->dma_engines, taps * (double)(m->oh * m->ow) / machine->pe_ghz};

@@ -40,6 +40,13 @@ double transfer_ns(const struct machine *m, const struct insn *n, const int64_t 
     return bytes / (x->dma_engines * x->dma_engine_gbps);
 }
 
+double piece_ns(const struct timing *t, double bytes)
+{
+    double overhead = t->dma_full_bytes / t->dma_engine_gbps - t->dma_full_bytes / t->dma_engine_peak_gbps;
+    double ns = bytes / t->dma_engine_gbps, small = overhead + bytes / t->dma_engine_peak_gbps;
+    return ns > small ? ns : small;
+}
+
 /* The last dim of an operand. */
 static int64_t inner_count(const struct ap *a, const int64_t *values)
 {

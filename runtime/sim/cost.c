@@ -267,18 +267,9 @@ static int64_t indexed_run(const struct number_ap *data, const struct number_ap 
     return run;
 }
 
-/* A transfer is a list of contiguous pieces, dealt out to the DMA engines. A piece pays for its
- * descriptor; with dma_full_bytes bytes it just reaches the practical rate. */
-static int64_t piece_ps(const struct timing *t, double bytes)
-{
-    double overhead =
-        t->dma_full_bytes / t->dma_engine_gbps - t->dma_full_bytes / t->dma_engine_peak_gbps;
-    double ns = bytes / t->dma_engine_gbps, small = overhead + bytes / t->dma_engine_peak_gbps;
-    return (int64_t)llround((ns > small ? ns : small) * 1000);
-}
-
 enum { MIN_PIECE = 512 }; /* bytes */
 
+/* A transfer is a list of contiguous pieces, dealt out to the DMA engines. */
 static void transfer(const struct machine *m, const struct number_insn *n, const int64_t *vars,
                      struct work *w)
 {
@@ -314,7 +305,7 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
         w->runs *= pieces;
     }
     w->bytes = total * size;
-    w->run_ps = (int64_t)((double)piece_ps(t, (double)bytes) / share);
+    w->run_ps = (int64_t)((double)llround(piece_ns(t, (double)bytes) * 1000) / share);
     w->ps = cycles_ps(t->dma_issue_cycles, engine_ghz(m, n->engine));
 }
 
