@@ -77,14 +77,12 @@ static void describe(struct xrt_model *m, const char *name, const struct type *t
     }
 }
 
-/* What inputs made up are to be like. */
-static void describe_values(struct xrt_model *m, const struct slot *s, struct xrt_info *out)
+/* What inputs made up are to be like, with these sizes. */
+static void describe_values(struct xrt_model *m, const struct slot *s, const int64_t *symbols, struct xrt_info *out)
 {
     const struct program *p = model_program(m->model);
-    int64_t *symbols = ARENA_ARRAY(&m->arena, int64_t, p->dims.nsymbols + 1);
     out->has_range = s->has_range, out->low = s->low, out->high = s->high;
     out->donated = s->donated;
-    sample_sizes(p, symbols);
     for (int i = 0; i < out->rank; i++)
         out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);
 }
@@ -138,10 +136,12 @@ static struct xrt_model *make_model(struct neff_file *f, const struct xrt_option
     const struct program_region *r = &p->regions[0];
     m->inputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nparams + 1);
     m->outputs = ARENA_ARRAY(&m->arena, struct xrt_info, r->nresults + 1);
+    int64_t *symbols = ARENA_ARRAY(&m->arena, int64_t, p->dims.nsymbols + 1);
+    sample_sizes(p, symbols);
     for (int i = 0; i < r->nparams; i++) {
         const struct slot *s = &p->slots[r->params[i]];
         describe(m, s->name, &s->type, &m->inputs[i]);
-        describe_values(m, s, &m->inputs[i]);
+        describe_values(m, s, symbols, &m->inputs[i]);
     }
     for (int i = 0; i < r->nresults; i++)
         describe(m, p->output_names[i], &p->slots[r->results[i]].type, &m->outputs[i]);
