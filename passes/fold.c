@@ -135,13 +135,15 @@ static bool much_work(const struct node *n)
     if (!product || n->nin < 2 || !type_is_static(&n->in[0]->type))
         return false;
     double elements = (double)tensor_count(n->in[1]->constant), terms = 1;
-    const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
-    if (n->op == OP_conv && n->in[1]->type.rank > 0 && n->in[1]->type.dims[0] > 0)
-        terms = elements / (double)n->in[1]->type.dims[0];
+    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *each = &n->out[0]->type;
+    if (n->op == OP_conv_transpose) /* spreads elements over results, instead of gathering them */
+        each = x;
+    if ((n->op == OP_conv || n->op == OP_conv_transpose) && w->rank > 0 && w->dims[0] > 0)
+        terms = elements / (double)w->dims[0];
     else if (x->rank > 0)
         terms = (double)x->dims[x->rank - 1];
-    for (int i = 0; type_is_static(y) && i < y->rank; i++)
-        terms *= (double)y->dims[i];
+    for (int i = 0; type_is_static(each) && i < each->rank; i++)
+        terms *= (double)each->dims[i];
     return terms > (double)MAX_WORK;
 }
 
