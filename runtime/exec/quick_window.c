@@ -87,19 +87,77 @@ bool quick_find_window(const struct bound *b, const struct call *call, struct ar
 
 /* ---- what touches a tensor, by itself or through a view ---- */
 
-static int kernel_touches(const struct program *p, const struct kernel *k, int root)
+struct touch {
+    int step, how;
+    struct touch *next; /* of a later step */
+};
+
+struct finder {
+    const struct context *c;
+    struct bound *b;
+    const struct program *p;
+    const struct program_region *r;
+    struct quick_windows *w;
+    struct arena scratch;
+    struct touch **touches; /* per slot that is no view */
+};
+
+/* Steps are noted from the last to the first. */
+static void note(struct finder *f, int step, int slot, int how)
 {
-    int how = 0;
+    struct touch **first = slot >= 0 ? &f->touches[slot_root(f->p, slot)] : NULL;
+    if (!first)
+        return;
+    if (!*first || (*first)->step != step) {
+        struct touch *t = ARENA_NEW(&f->scratch, struct touch);
+        *t = (struct touch){.step = step, .next = *first};
+        *first = t;
+    }
+    (*first)->how |= how;
+}
+
+static void note_all(struct finder *f, int step, const int32_t *slots, int n, int how)
+{
+    for (int i = 0; i < n; i++)
+        note(f, step, slots[i], how);
+}
+
+static void note_kernel(struct finder *f, int step, const struct kernel *k)
+{
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn_info *info = insn_info(k->insns[i].op);
         for (int n = 0; n < info->naps; n++) {
             const struct ap *ap = &k->insns[i].ap[n];
-            if (ap->mem != MEM_HBM || slot_root(p, ap->tensor) != root)
-                continue;
-            how |= info->ap[n].access == 'r' ? READS : info->ap[n].access == 'w' ? WRITES : READS | WRITES;
+            char access = info->ap[n].access;
+            if (ap->mem == MEM_HBM)
+                note(f, step, ap->tensor, access == 'r' ? READS : access == 'w' ? WRITES : READS | WRITES);
         }
     }
-    return how;
+}
+
+static void note_step(struct finder *f, int step, const struct step *s)
+{
+    if (s->kind == STEP_LAUNCH) {
+        note_kernel(f, step, &f->p->kernels[s->index]);
+        return;
+    }
+    const struct call *call = &f->p->calls[s->index];
+    note_all(f, step, call->in, call->nin, READS);
+    note_all(f, step, call->out, call->nout, WRITES);
+    for (int r = 0; r < call->nregions; r++) {
+        const struct program_region *region = &f->p->regions[call->regions[r]];
+        note_all(f, step, region->params, region->nparams, WRITES);
+        note_all(f, step, region->results, region->nresults, READS);
+        for (int i = 0; i < region->nsteps; i++)
+            note_step(f, step, &region->steps[i]);
+    }
+}
+
+static void find_touches(struct finder *f)
+{
+    f->touches = ARENA_ARRAY(&f->scratch, struct touch *, f->p->nslots);
+    for (int i = f->r->nsteps - 1; i >= 0; i--)
+        note_step(f, i, &f->r->steps[i]);
 }
 
 static bool among(const struct program *p, const int32_t *slots, int n, int root)
@@ -110,31 +168,7 @@ static bool among(const struct program *p, const int32_t *slots, int n, int root
     return false;
 }
 
-static int step_touches(const struct program *p, const struct step *s, int root)
-{
-    if (s->kind == STEP_LAUNCH)
-        return kernel_touches(p, &p->kernels[s->index], root);
-    const struct call *call = &p->calls[s->index];
-    int how = (among(p, call->in, call->nin, root) ? READS : 0) | (among(p, call->out, call->nout, root) ? WRITES : 0);
-    for (int r = 0; r < call->nregions; r++) {
-        const struct program_region *region = &p->regions[call->regions[r]];
-        how |= among(p, region->params, region->nparams, root) ? WRITES : 0;
-        how |= among(p, region->results, region->nresults, root) ? READS : 0;
-        for (int i = 0; i < region->nsteps; i++)
-            how |= step_touches(p, &region->steps[i], root);
-    }
-    return how;
-}
-
 /* ---- which windows ---- */
-
-struct finder {
-    const struct context *c;
-    struct bound *b;
-    const struct program *p;
-    const struct program_region *r;
-    struct quick_windows *w;
-};
 
 /* A planned tensor that lives between steps of the region alone, with all its elements in the window. */
 static bool is_local(const struct finder *f, int slot)
@@ -142,7 +176,8 @@ static bool is_local(const struct finder *f, int slot)
     int root = slot_root(f->p, slot);
     return f->p->slots[root].kind == SLOT_PLANNED && !among(f->p, f->r->params, f->r->nparams, root) &&
            !among(f->p, f->r->results, f->r->nresults, root) && !f->w->moved[root] &&
-           f->b->types[root].kind == VK_TENSOR && tensor_bytes(&f->b->types[root]) == tensor_bytes(&f->b->types[slot]) &&
+           f->b->types[root].kind == VK_TENSOR &&
+           tensor_bytes(&f->b->types[root]) == tensor_bytes(&f->b->types[slot]) &&
            tensor_bytes(&f->b->types[slot]) >= WORTH_BYTES;
 }
 
@@ -153,8 +188,8 @@ static bool stays(const struct finder *f, int array)
     for (int i = 0; i < f->r->nparams; i++)
         if (slot_root(f->p, f->r->params[i]) == root && (i >= f->r->nresults || f->r->results[i] != f->r->params[i]))
             return false;
-    for (int i = 0; i < f->r->nsteps; i++)
-        if (step_touches(f->p, &f->r->steps[i], root) & WRITES)
+    for (const struct touch *t = f->touches[root]; t; t = t->next)
+        if (t->how & WRITES)
             return false;
     return true;
 }
@@ -164,36 +199,34 @@ static bool slice_lies_in_array(const struct finder *f, int at, const struct cal
     int part = slot_root(f->p, call->out[0]);
     if (call->out[0] != part || !is_local(f, part) || !stays(f, call->in[0]))
         return false;
-    for (int i = 0; i < f->r->nsteps; i++) {
-        const struct step *s = &f->r->steps[i];
-        int how = i == at ? 0 : step_touches(f->p, s, part);
-        if (how && (s->kind != STEP_LAUNCH || how != READS || i < at))
+    for (const struct touch *t = f->touches[part]; t; t = t->next)
+        if (t->step != at && (f->r->steps[t->step].kind != STEP_LAUNCH || t->how != READS || t->step < at))
             return false;
-    }
     return true;
 }
 
 /* The launch whose result the update is, if that can go there at once; -1. */
 static int update_made_in_array(const struct finder *f, int at, const struct call *call)
 {
-    int value = slot_root(f->p, call->in[1]), array = slot_root(f->p, call->in[0]), starts = slot_root(f->p, call->in[2]);
+    int value = slot_root(f->p, call->in[1]), array = slot_root(f->p, call->in[0]);
+    int starts = slot_root(f->p, call->in[2]);
     int maker = -1;
     if (!is_local(f, call->in[1]) || value == array)
         return -1;
-    for (int i = 0; i < f->r->nsteps; i++) {
-        const struct step *s = &f->r->steps[i];
-        int how = i == at ? 0 : step_touches(f->p, s, value);
-        if (!how)
+    for (const struct touch *t = f->touches[value]; t; t = t->next) {
+        if (t->step == at)
             continue;
-        if (s->kind != STEP_LAUNCH || i > at || (how != READS && (how != WRITES || maker >= 0)) || (how == READS && maker < 0))
+        if (f->r->steps[t->step].kind != STEP_LAUNCH || t->step > at ||
+            (t->how != READS && (t->how != WRITES || maker >= 0)) || (t->how == READS && maker < 0))
             return -1;
-        maker = how == WRITES ? i : maker;
+        maker = t->how == WRITES ? t->step : maker;
     }
-    for (int i = 0; maker >= 0 && i < f->r->nsteps; i++) {
-        const struct step *s = &f->r->steps[i];
-        if ((i >= maker && i < at && step_touches(f->p, s, array)) || (i >= maker && step_touches(f->p, s, starts) & WRITES))
+    for (const struct touch *t = f->touches[array]; t && maker >= 0; t = t->next)
+        if (t->step >= maker && t->step < at)
             return -1;
-    }
+    for (const struct touch *t = f->touches[starts]; t && maker >= 0; t = t->next)
+        if (t->step >= maker && (t->how & WRITES))
+            return -1;
     return maker;
 }
 
@@ -235,7 +268,7 @@ static bool point_at_window(struct context *c, const struct quick_op *op, struct
 void quick_windows_find(const struct context *c, struct bound *b, int region, struct quick_windows *w)
 {
     const struct program *p = c->m->p;
-    struct finder f = {c, b, p, &p->regions[region], w};
+    struct finder f = {.c = c, .b = b, .p = p, .r = &p->regions[region], .w = w};
     w->moved = ARENA_ARRAY(&b->arena, bool, p->nslots + 1);
     w->line = ARENA_ARRAY(&b->arena, struct quick_line *, f.r->nsteps + 1);
     w->done = ARENA_ARRAY(&b->arena, bool, f.r->nsteps + 1);
@@ -245,6 +278,8 @@ void quick_windows_find(const struct context *c, struct bound *b, int region, st
         if (f.r->steps[i].kind != STEP_CALL || !b->call_checked[f.r->steps[i].index] ||
             !quick_find_window(b, call, &b->arena, &line))
             continue;
+        if (!f.touches)
+            find_touches(&f);
         bool takes = call->op == OP_dynamic_slice;
         int slot = slot_root(p, takes ? call->out[0] : call->in[1]);
         int at = takes ? (slice_lies_in_array(&f, i, call) ? i : -1) : update_made_in_array(&f, i, call);
@@ -261,4 +296,5 @@ void quick_windows_find(const struct context *c, struct bound *b, int region, st
         w->done[i] = true;
         w->count += row->nmoved;
     }
+    arena_free(&f.scratch);
 }
