@@ -204,6 +204,7 @@ absurd() { # TEXT OPERATOR-LINES...
     refuses 1 "$text" "$xcc" absurd.xir -o x.neff
 }
 larger="which is larger than 1099511627776 bytes"
+absurd "dimension 0 has 2 elements, expected 0" '%9 = fft(%0) {kind="RFFT", lengths=[0]}'
 absurd "block_size is -1, expected 0 or more" '%c0 = const i8[2,2] {1, 2, 3, 4}' '%c1 = const f32[2,2] {1, 2, 3, 4}' \
     '%2 = dequantize_linear(%c0, %c1) {axis=0, block_size=-1}' '%9 = matmul(%0, %2)'
 absurd "$larger" '%c0 = const i64[1] {1099511627776}' '%9 = constant_of_shape(%c0)'

@@ -140,7 +140,7 @@ static bool check_callees(struct arena *a, const struct hlo_instruction *i, stru
 static bool same_structure(const struct hlo_shape *a, const struct hlo_shape *b)
 {
     if (a->count != b->count || (a->type == HLO_TUPLE) != (b->type == HLO_TUPLE) ||
-        !hlo_same_dims(a, b))
+        hlo_is_array(a) != hlo_is_array(b) || !hlo_same_dims(a, b))
         return false;
     for (int k = 0; k < a->count; k++)
         if (!same_structure(a->elements[k], b->elements[k]))

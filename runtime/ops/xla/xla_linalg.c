@@ -42,7 +42,7 @@ bool infer_fft(struct infer *f)
         dim_t have = out.dims[out.rank - count + i], want = lengths[i];
         if (to_real && i == count - 1)
             want = want / 2 + 1;
-        if (lengths[i] < 0 || (dim_is_const(have) && have != want && have != 0 && lengths[i] != 0))
+        if (lengths[i] < 0 || (dim_is_const(have) && have != want && have != 0))
             return fail(f->d, "dimension %d has %lld elements, expected %lld", out.rank - count + i,
                         (long long)have, (long long)want);
     }
