@@ -6,18 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* On strict machines an engine goes on while its queue moves bytes: its transfers are a lane of their
+/* On strict machines an engine goes on while its queue moves bytes: its transfers are a track of their
  * own. */
-enum { QUEUES = ENGINE_COUNT, LANES = 2 * ENGINE_COUNT, MAX_ROWS = 128 };
+enum { QUEUES = ENGINE_COUNT, TRACKS = 2 * ENGINE_COUNT, MAX_ROWS = 128 };
 
 struct clock {
-    int32_t at[LANES]; /* how many instructions of each lane are complete */
+    int32_t at[TRACKS]; /* how many instructions of each track are complete */
 };
 
 struct access {
     struct box where;
-    int insn, engine, lane;
-    int32_t index; /* of its lane, from 1 */
+    int insn, engine, track;
+    int32_t index; /* of its track, from 1 */
     bool write, transfer;
 };
 
@@ -35,7 +35,7 @@ struct checker {
     struct arena scratch;
     int64_t vars[MAX_VARS];
     struct hazard_memory memory;
-    struct clock lanes[LANES]; /* of a queue: when the last transfer is complete */
+    struct clock tracks[TRACKS]; /* of a queue: when the last transfer is complete */
     struct signal_list *semaphores;
     struct access *accesses;
     int naccesses, accesses_cap;
@@ -70,13 +70,13 @@ __attribute__((format(printf, 4, 5))) static bool fault(struct checker *c, const
 static bool join(struct clock *a, const struct clock *b)
 {
     bool news = false;
-    for (int e = 0; e < LANES; e++)
+    for (int e = 0; e < TRACKS; e++)
         if (b->at[e] > a->at[e])
             a->at[e] = b->at[e], news = true;
     return news;
 }
 
-static int lane_of(const struct checker *c, const struct insn *n)
+static int track_of(const struct checker *c, const struct insn *n)
 {
     return c->m->strict && insn_is_transfer(n) ? QUEUES + n->engine : n->engine;
 }
@@ -84,9 +84,9 @@ static int lane_of(const struct checker *c, const struct insn *n)
 /* The instruction begins, and is complete some time later. */
 static void execute(struct checker *c, const struct insn *n)
 {
-    int lane = lane_of(c, n);
-    join(&c->lanes[lane], &c->lanes[n->engine]);
-    c->lanes[lane].at[lane]++;
+    int track = track_of(c, n);
+    join(&c->tracks[track], &c->tracks[n->engine]);
+    c->tracks[track].at[track]++;
 }
 
 /* Which instruction signals a semaphore from i on: for messages; -1 none. */
@@ -127,7 +127,7 @@ static bool wait(struct checker *c, int i)
         int64_t value = hazard_value(&c->memory, &n->wait[w].value);
         if (value > s->n)
             return unsatisfied(c, i, n->wait[w].semaphore, value, s->n);
-        if (value > 0 && join(&c->lanes[n->engine], &s->clocks[value - 1]) && c->limits->trace)
+        if (value > 0 && join(&c->tracks[n->engine], &s->clocks[value - 1]) && c->limits->trace)
             c->limits->trace->useful[i * MAX_SYNC + w] = 1;
     }
     return true;
@@ -146,7 +146,7 @@ static bool signal(struct checker *c, int i)
                          n->signal[k], engine_names[s->engine]);
         s->engine = n->engine;
         ARENA_GROW(&c->scratch, s->clocks, s->n, s->cap);
-        s->clocks[s->n] = c->lanes[lane_of(c, n)];
+        s->clocks[s->n] = c->tracks[track_of(c, n)];
         if (s->n)
             join(&s->clocks[s->n], &s->clocks[s->n - 1]);
         s->n++;
@@ -162,7 +162,7 @@ static void forget(struct checker *c)
         const struct access *x = &c->accesses[i];
         bool known = true;
         for (int e = 0; e < ENGINE_COUNT; e++)
-            known &= (e == x->engine && x->lane == e) || c->lanes[e].at[x->lane] >= x->index;
+            known &= (e == x->engine && x->track == e) || c->tracks[e].at[x->track] >= x->index;
         if (!known)
             c->accesses[kept++] = *x;
     }
@@ -188,8 +188,8 @@ static bool ordered(struct checker *c, const struct access *now)
 {
     for (int k = 0; k < c->naccesses; k++) {
         const struct access *x = &c->accesses[k];
-        int32_t *known = &c->lanes[now->engine].at[x->lane];
-        if (x->lane == now->lane || x->lane == now->engine || *known >= x->index ||
+        int32_t *known = &c->tracks[now->engine].at[x->track];
+        if (x->track == now->track || x->track == now->engine || *known >= x->index ||
             !(x->write || now->write) || !boxes_meet(&c->memory, &x->where, &now->where))
             continue;
         if (x->engine != now->engine)
@@ -325,8 +325,8 @@ static bool touch(struct checker *c, int i, int a, bool write)
     struct access now = {.where = box_of(&c->memory, &touched),
                          .insn = i,
                          .engine = n->engine,
-                         .lane = lane_of(c, n),
-                         .index = c->lanes[lane_of(c, n)].at[lane_of(c, n)],
+                         .track = track_of(c, n),
+                         .index = c->tracks[track_of(c, n)].at[track_of(c, n)],
                          .write = write,
                          .transfer = insn_is_transfer(n)};
     if (now.where.total == 0)

@@ -64,15 +64,15 @@ bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct di
     return true;
 }
 
-static void compare_floats(const struct lane *l, const struct alu *f, struct out_row y,
+static void compare_floats(const struct worker *me, const struct alu *f, struct out_row y,
                            struct in_row a, struct in_row b, int64_t n)
 {
     uint8_t which[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
         struct in_row ra = {a.at + at * a.step, a.step}, rb = {b.at + at * b.step, b.step};
-        l->k->compare[f->index](which, 1, ra, rb, (size_t)m);
-        l->k->convert[CONVERT_f32_from_u8](y.at + at * y.step, y.step, which, 1, (size_t)m);
+        me->k->compare[f->index](which, 1, ra, rb, (size_t)m);
+        me->k->convert[CONVERT_f32_from_u8](y.at + at * y.step, y.step, which, 1, (size_t)m);
     }
 }
 
@@ -83,24 +83,24 @@ static void run_scalar(const struct ew_row *row, const float *p, struct out_row 
         y.at[i * y.step] = (float)row->f(a.at[i * a.step], b.at[i * b.step], p[0], p[1]);
 }
 
-void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
+void alu_run(const struct worker *me, const struct alu *f, struct out_row y, struct in_row a,
              struct in_row b, int64_t n)
 {
     struct in_row x = f->swap ? b : a, z = f->swap ? a : b;
     switch (f->kind) {
     case ALU_COPY:
         if (y.at != a.at || y.step != a.step)
-            l->k->copy(y.at, y.step * 4, a.at, a.step * 4, (size_t)n, 4);
+            me->k->copy(y.at, y.step * 4, a.at, a.step * 4, (size_t)n, 4);
         break;
     case ALU_BINARY:
-        l->k->binary[f->index](y, x, z, (size_t)n);
+        me->k->binary[f->index](y, x, z, (size_t)n);
         break;
     case ALU_COMPARE:
         if (USED(COMPARISONS))
-            compare_floats(l, f, y, x, z, n);
+            compare_floats(me, f, y, x, z, n);
         break;
     case ALU_ACTIVATION:
-        l->k->activation[f->index](y, a, (struct in_row){0}, (struct in_row){0}, (size_t)n, f->p);
+        me->k->activation[f->index](y, a, (struct in_row){0}, (struct in_row){0}, (size_t)n, f->p);
         break;
     case ALU_SCALAR:
         if (f->unary)

@@ -283,7 +283,7 @@ static bool reserve_memory(struct context *c, const struct bound *b, struct diag
 static bool use_bound(struct context *c, struct bound *b, struct diag *d)
 {
     c->now = NULL;
-    if (!reserve_memory(c, b, d) || !lanes_reserve(c, b->tile_bytes, b->scratch_bytes, d))
+    if (!reserve_memory(c, b, d) || !workers_reserve(c, b->tile_bytes, b->scratch_bytes, d))
         return false;
     c->now = b;
     c->placed = false;

@@ -69,13 +69,13 @@ static bool make_calls(struct context *c, struct diag *d)
 struct cores {
     void (*job)(void *arg, int i);
     void *arg;
-    int count, lanes;
+    int count, workers;
 };
 
-static void run_lane(void *arg, int lane)
+static void run_worker(void *arg, int worker)
 {
     const struct cores *k = arg;
-    for (int i = lane; i < k->count; i += k->lanes)
+    for (int i = worker; i < k->count; i += k->workers)
         k->job(k->arg, i);
 }
 
@@ -84,9 +84,9 @@ static void run_parallel(struct op_env *env, int n, void (*job)(void *arg, int i
     struct context *c = (struct context *)((char *)env - offsetof(struct context, env));
     struct cores k = {job, arg, n, c->threads < n ? c->threads : n};
     if (c->pool)
-        pool_run(c->pool, k.lanes, run_lane, &k);
+        pool_run(c->pool, k.workers, run_worker, &k);
     else
-        run_lane(&k, 0);
+        run_worker(&k, 0);
 }
 
 /* A plan that needs more waits for the first run: the caller may set limits before. */
@@ -125,7 +125,7 @@ struct context *context_make(struct model *m, int threads, const struct parallel
     c->env.parallel = run_parallel;
     c->env.core_scratch = &c->core_scratch;
     c->env.guard_operands = m->guard_operands;
-    if (!allocate(c, d) || !make_calls(c, d) || !lanes_start(c, d) || !lanes_reserve(c, 0, 0, d)) {
+    if (!allocate(c, d) || !make_calls(c, d) || !workers_start(c, d) || !workers_reserve(c, 0, 0, d)) {
         context_free(c);
         return NULL;
     }
@@ -153,8 +153,8 @@ void context_free(struct context *c)
     if (!c)
         return;
     const struct program *p = c->m->p;
-    if (c->lanes)
-        lanes_stop(c);
+    if (c->workers)
+        workers_stop(c);
     for (int i = 0; c->calls && i < p->ncalls; i++)
         free((void *)c->calls[i].in);
     for (int s = 0; c->slots && s < p->nslots; s++)

@@ -8,15 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
+void for_each_row(struct worker *me, const struct bound_insn *i, const int64_t *count, int outer,
                   row_fn row)
 {
     int64_t at[MAX_AP_RANK] = {0};
     char *p[MAX_APS];
     for (int n = 0; n < i->nops; n++)
-        p[n] = i->o[n].mem ? operand_address(l, &i->o[n]) : NULL;
+        p[n] = i->o[n].mem ? operand_address(me, &i->o[n]) : NULL;
     if (outer == 0) {
-        row(l, i, p, count);
+        row(me, i, p, count);
         return;
     }
     int64_t step[MAX_APS];
@@ -24,7 +24,7 @@ void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *cou
         step[n] = i->o[n].mem ? i->o[n].step[outer - 1] * i->o[n].size : 0;
     for (;;) {
         for (int64_t r = 0; r < count[outer - 1]; r++) {
-            row(l, i, p, count);
+            row(me, i, p, count);
             for (int n = 0; n < i->nops; n++)
                 p[n] += step[n];
         }
@@ -45,20 +45,20 @@ void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *cou
     }
 }
 
-void run_rows(struct lane *l, const struct bound_insn *i, row_fn row)
+void run_rows(struct worker *me, const struct bound_insn *i, row_fn row)
 {
     int64_t count[MAX_AP_RANK];
     if (i->flat)
-        run_flat(l, i, row);
-    else if (shape_now(l, &i->shape, count))
-        for_each_row(l, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);
+        run_flat(me, i, row);
+    else if (shape_now(me, &i->shape, count))
+        for_each_row(me, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);
 }
 
-void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile)
+void run_tiles(struct worker *me, const struct bound_insn *i, row_fn tile)
 {
     int64_t count[MAX_AP_RANK];
-    if (shape_now(l, &i->shape, count))
-        for_each_row(l, i, count, i->shape.rank - 2, tile);
+    if (shape_now(me, &i->shape, count))
+        for_each_row(me, i, count, i->shape.rank - 2, tile);
 }
 
 /* ---- tiles of 8-bit numbers and sums ---- */
@@ -99,12 +99,12 @@ struct affine_tile affine_at(const struct bound_insn *i, char *const *p, const i
     };
 }
 
-void run_affine(struct lane *l, const struct bound_insn *i, row_fn tile)
+void run_affine(struct worker *me, const struct bound_insn *i, row_fn tile)
 {
     if (i->shape.rank >= 2)
-        run_tiles(l, i, tile);
+        run_tiles(me, i, tile);
     else
-        run_rows(l, i, tile);
+        run_rows(me, i, tile);
 }
 
 /* ---- elements of any type ---- */
@@ -125,28 +125,28 @@ static int known(const int8_t *table, int dtype)
     return dtype < DT_END ? table[dtype] : 0;
 }
 
-struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step,
+struct in_row fetch_slow(const struct worker *me, const struct operand *o, const char *p, int64_t step,
                          int64_t n, float *buf)
 {
     int c = known(to_f32, o->dtype);
     if (step == 0)
         n = 1;
     if (c || !USED(OTHER_TYPES))
-        l->k->convert[c - 1](buf, 1, p, step, (size_t)n);
+        me->k->convert[c - 1](buf, 1, p, step, (size_t)n);
     else
         for (int64_t i = 0; i < n; i++)
             buf[i] = (float)dtype_load_f64(o->dtype, p + i * step * o->size, 0);
     return (struct in_row){buf, step == 0 ? 0 : 1};
 }
 
-void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x,
+void store_row(const struct worker *me, const struct operand *o, char *p, int64_t step, const float *x,
                int64_t n)
 {
     int c = known(from_f32, o->dtype);
     if (o->dtype == DT_F32) {
-        l->k->copy(p, step * 4, x, 4, (size_t)n, 4);
+        me->k->copy(p, step * 4, x, 4, (size_t)n, 4);
     } else if (c || !USED(OTHER_TYPES)) {
-        l->k->convert[c - 1](p, step, x, 1, (size_t)n);
+        me->k->convert[c - 1](p, step, x, 1, (size_t)n);
     } else if (o->dtype == DT_BOOL) {
         for (int64_t i = 0; i < n; i++)
             p[i * step] = x[i] != 0;
@@ -169,11 +169,11 @@ float load_one(const struct operand *o, const char *p)
     return x;
 }
 
-void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step,
+void convert_row(const struct worker *me, const struct operand *to, char *y, int64_t y_step,
                  const struct operand *from, const char *x, int64_t x_step, int64_t n)
 {
     if (to->dtype == from->dtype) {
-        l->k->copy(y, y_step * to->size, x, x_step * from->size, (size_t)n, to->size);
+        me->k->copy(y, y_step * to->size, x, x_step * from->size, (size_t)n, to->size);
         return;
     }
     bool floats =
@@ -181,7 +181,7 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
     bool narrow = known(to_f32, from->dtype) || from->dtype == DT_F32;
     bool wide = from->dtype == DT_I32 && to->dtype != DT_F32; /* f32 does not hold all of them */
     if (to->dtype == DT_F32 && known(to_f32, from->dtype)) {
-        l->k->convert[known(to_f32, from->dtype) - 1](y, y_step, x, x_step, (size_t)n);
+        me->k->convert[known(to_f32, from->dtype) - 1](y, y_step, x, x_step, (size_t)n);
         return;
     }
     if (!USED(OTHER_TYPES) ||
@@ -193,15 +193,15 @@ void convert_row(const struct lane *l, const struct operand *to, char *y, int64_
             if (from->dtype == DT_F32 && x_step == 1)
                 r.at = (const float *)x + at;
             else if (from->dtype == DT_F32)
-                l->k->copy(buf, 4, x + at * x_step * 4, x_step * 4, (size_t)m, 4);
+                me->k->copy(buf, 4, x + at * x_step * 4, x_step * 4, (size_t)m, 4);
             else
-                l->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size,
-                                                              x_step, (size_t)m);
-            store_row(l, to, y + at * y_step * to->size, y_step, r.at, m);
+                me->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size,
+                                                               x_step, (size_t)m);
+            store_row(me, to, y + at * y_step * to->size, y_step, r.at, m);
         }
         return;
     }
-    cast_fn cast = kernels_cast(l->k, to->dtype, from->dtype);
+    cast_fn cast = kernels_cast(me->k, to->dtype, from->dtype);
     if (y_step == 1 && x_step == 1) {
         if (cast && !(to->dtype == DT_F32 && from->dtype == DT_F64)) /* saturates */
             cast(y, x, (size_t)n);

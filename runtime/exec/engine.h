@@ -24,26 +24,26 @@
 
 enum { CHUNK = 512 }; /* elements of a row that pass through a buffer at a time */
 
-static inline char *operand_address(const struct lane *l, const struct operand *o)
+static inline char *operand_address(const struct worker *me, const struct operand *o)
 {
-    char *p = (o->slot >= 0 ? l->hbm[o->slot] : l->tiles) + o->offset;
+    char *p = (o->slot >= 0 ? me->hbm[o->slot] : me->tiles) + o->offset;
     for (int i = 0; i < o->nterms; i++)
-        p += o->terms[i].coef * l->vars[o->terms[i].var];
+        p += o->terms[i].coef * me->vars[o->terms[i].var];
     return p;
 }
 
-static inline int64_t number_at(const struct lane *l, const struct number *n)
+static inline int64_t number_at(const struct worker *me, const struct number *n)
 {
     int64_t v = n->base;
     for (int i = 0; i < n->nterms; i++)
-        v += n->terms[i].coef * l->vars[n->terms[i].var];
+        v += n->terms[i].coef * me->vars[n->terms[i].var];
     return v;
 }
 
-static inline bool clip_counts(const struct lane *l, const struct clip *c, int n, int64_t *count)
+static inline bool clip_counts(const struct worker *me, const struct clip *c, int n, int64_t *count)
 {
     for (int i = 0; i < n; i++) {
-        int64_t max = c[i].limit - c[i].factor * l->vars[c[i].var];
+        int64_t max = c[i].limit - c[i].factor * me->vars[c[i].var];
         if (max < count[c[i].dim])
             count[c[i].dim] = max;
     }
@@ -54,18 +54,18 @@ static inline bool clip_counts(const struct lane *l, const struct clip *c, int n
 }
 
 /* Counts in force of the shape; false when there is nothing to do. */
-static inline bool shape_now(const struct lane *l, const struct shape *s, int64_t *count)
+static inline bool shape_now(const struct worker *me, const struct shape *s, int64_t *count)
 {
     bool some = true;
     for (int i = 0; i < s->rank; i++) {
         count[i] = s->count[i];
         some &= count[i] > 0;
     }
-    return some && (!s->nclips || clip_counts(l, s->clips, s->nclips, count));
+    return some && (!s->nclips || clip_counts(me, s->clips, s->nclips, count));
 }
 
 /* Of one operand of an instruction whose operands have shapes of their own. */
-static inline bool counts_now(const struct lane *l, const struct bound_insn *i, int operand,
+static inline bool counts_now(const struct worker *me, const struct bound_insn *i, int operand,
                               int64_t *count)
 {
     bool some = true;
@@ -73,26 +73,26 @@ static inline bool counts_now(const struct lane *l, const struct bound_insn *i, 
         count[r] = i->o[operand].count[r];
         some &= count[r] > 0;
     }
-    return some && clip_counts(l, i->o[operand].clips, i->o[operand].nclips, count);
+    return some && clip_counts(me, i->o[operand].clips, i->o[operand].nclips, count);
 }
 
 /*
  * Rows: `row` is called for every combination of the outer dims with the operands' addresses there
  * (absent operands NULL). count: of all dims in force.
  */
-typedef void (*row_fn)(struct lane *l, const struct bound_insn *i, char *const *p,
+typedef void (*row_fn)(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count);
-void for_each_row(struct lane *l, const struct bound_insn *i, const int64_t *count, int outer,
+void for_each_row(struct worker *me, const struct bound_insn *i, const int64_t *count, int outer,
                   row_fn row);
 /* shape_now and for_each_row over all dims but the inner ones; on dense rows when those are short.
  */
-void run_rows(struct lane *l, const struct bound_insn *i, row_fn row);
+void run_rows(struct worker *me, const struct bound_insn *i, row_fn row);
 
 /* Calls `row` for the dense rows of i->flat. */
-void run_flat(struct lane *l, const struct bound_insn *i, row_fn row);
+void run_flat(struct worker *me, const struct bound_insn *i, row_fn row);
 
 /* The same over all dims but the last two: the operands of tile kernels (kernels.h). */
-void run_tiles(struct lane *l, const struct bound_insn *i, row_fn tile);
+void run_tiles(struct worker *me, const struct bound_insn *i, row_fn tile);
 static inline bool tile_operand(const struct bound_insn *i, int n)
 {
     const struct operand *o = &i->o[n];
@@ -137,29 +137,29 @@ static inline bool affine_zero(float z)
     return z >= -32768 && z <= 32767 && z == (float)(int)z;
 }
 /* run_tiles, or rows as tiles of one. */
-void run_affine(struct lane *l, const struct bound_insn *i, row_fn tile);
+void run_affine(struct worker *me, const struct bound_insn *i, row_fn tile);
 
 /* n elements of a stored row as f32: in place, or converted into buf (of CHUNK elements, or one for
  * a broadcast). */
-struct in_row fetch_slow(const struct lane *l, const struct operand *o, const char *p, int64_t step,
+struct in_row fetch_slow(const struct worker *me, const struct operand *o, const char *p, int64_t step,
                          int64_t n, float *buf);
-static inline struct in_row fetch(const struct lane *l, const struct operand *o, const char *p,
+static inline struct in_row fetch(const struct worker *me, const struct operand *o, const char *p,
                                   int64_t step, int64_t n, float *buf)
 {
     if (o->dtype == DT_F32)
         return (struct in_row){(const float *)p, step};
-    return fetch_slow(l, o, p, step, n, buf);
+    return fetch_slow(me, o, p, step, n, buf);
 }
 /* Rounds n floats to the stored type. */
-void store_row(const struct lane *l, const struct operand *o, char *p, int64_t step, const float *x,
+void store_row(const struct worker *me, const struct operand *o, char *p, int64_t step, const float *x,
                int64_t n);
 float load_one(const struct operand *o, const char *p);
-static inline void store_one(const struct lane *l, const struct operand *o, char *p, float x)
+static inline void store_one(const struct worker *me, const struct operand *o, char *p, float x)
 {
     if (o->dtype == DT_F32)
         *(float *)p = x;
     else
-        store_row(l, o, p, 1, &x, 1);
+        store_row(me, o, p, 1, &x, 1);
 }
 
 /*
@@ -173,14 +173,14 @@ static inline char *part_address(const struct bound_insn *i, char *const *p, int
     const struct operand *o = &i->o[operand];
     return p[operand] + at * o->step[i->shape.rank - 1] * o->size;
 }
-static inline struct in_row fetch_part(const struct lane *l, const struct bound_insn *i,
+static inline struct in_row fetch_part(const struct worker *me, const struct bound_insn *i,
                                        char *const *p, int operand, int64_t at, int64_t n,
                                        float *buf)
 {
     const struct operand *o = &i->o[operand];
     if (!o->mem)
         return (struct in_row){0};
-    return fetch(l, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], n, buf);
+    return fetch(me, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], n, buf);
 }
 static inline struct out_row result_part(const struct bound_insn *i, char *const *p, int operand,
                                          int64_t at, float *buf)
@@ -190,16 +190,16 @@ static inline struct out_row result_part(const struct bound_insn *i, char *const
         return (struct out_row){buf, 1};
     return (struct out_row){(float *)part_address(i, p, operand, at), o->step[i->shape.rank - 1]};
 }
-static inline void store_part(const struct lane *l, const struct bound_insn *i, char *const *p,
+static inline void store_part(const struct worker *me, const struct bound_insn *i, char *const *p,
                               int operand, int64_t at, int64_t n, const float *buf)
 {
     const struct operand *o = &i->o[operand];
     if (o->dtype != DT_F32)
-        store_row(l, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], buf, n);
+        store_row(me, o, part_address(i, p, operand, at), o->step[i->shape.rank - 1], buf, n);
 }
 
 /* dst = src of any two types; equal types copy bits. */
-void convert_row(const struct lane *l, const struct operand *to, char *y, int64_t y_step,
+void convert_row(const struct worker *me, const struct operand *to, char *y, int64_t y_step,
                  const struct operand *from, const char *x, int64_t x_step, int64_t n);
 
 /* ---- functions on rows of f32 (alu.c) ---- */
@@ -215,19 +215,19 @@ struct alu {
 };
 /* Fails for operators that engines do not know. */
 bool alu_find(struct alu *out, int op, bool reverse, float a, float b, struct diag *d);
-void alu_run(const struct lane *l, const struct alu *f, struct out_row y, struct in_row a,
+void alu_run(const struct worker *me, const struct alu *f, struct out_row y, struct in_row a,
              struct in_row b, int64_t n);
 enum kernel_reduce alu_reduce(int op); /* REDUCE_COUNT when it is none */
 
 /* The first failure of a launch is reported when it ends. */
-static inline void lane_fail(struct lane *l, const char *text)
+static inline void worker_fail(struct worker *me, const char *text)
 {
     const char *none = NULL;
-    atomic_compare_exchange_strong(l->error, &none, text);
+    atomic_compare_exchange_strong(me->error, &none, text);
 }
 
 bool only_numbers(struct binding *b, const struct bound_insn *i, const struct insn *insn);
-/* Asks for bytes of every lane's scratch memory. */
+/* Asks for bytes of every worker's scratch memory. */
 static inline void need_scratch(struct binding *b, int64_t bytes)
 {
     if (bytes > b->kernel->scratch_bytes)
@@ -240,9 +240,9 @@ static inline void need_scratch(struct binding *b, int64_t bytes)
 bool weights_stream(const struct binding *b, const struct operand *w);
 
 #define EXECUTOR(name, prepare)                                                                    \
-    void exec_##name(struct lane *l, const struct bound_insn *i);                                  \
+    void exec_##name(struct worker *me, const struct bound_insn *i);                               \
     bool prepare(struct binding *b, struct bound_insn *i, const struct insn *insn);
-#define OTHER_EXECUTOR(name) void exec_##name(struct lane *l, const struct bound_insn *i);
+#define OTHER_EXECUTOR(name) void exec_##name(struct worker *me, const struct bound_insn *i);
 #include "runtime/exec/executors.def"
 /* exec_general.c: a reduction by a function that the kernels lack; prepare_reduce hands it over. */
 bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struct insn *insn);
@@ -257,6 +257,6 @@ struct product_steps;
 const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,
                                        int *skip);
 /* The steps of an instance; how many. */
-int place_steps(const struct lane *l, const struct product_steps *s, struct gemm_step *steps);
+int place_steps(const struct worker *me, const struct product_steps *s, struct gemm_step *steps);
 
 #endif

@@ -39,7 +39,7 @@ struct crew {
 struct member {
     struct crew *crew;
     enum engine engine;
-    struct lane *lane;
+    struct worker *worker;
 };
 
 static const char deadlock[] = "deadlock: every engine waits for a semaphore or is done";
@@ -62,12 +62,12 @@ static void stop(struct crew *w, const char *why)
     pthread_cond_broadcast(&w->changed);
 }
 
-static bool wait_for(struct crew *w, const struct lane *l, const struct insn *insn,
+static bool wait_for(struct crew *w, const struct worker *me, const struct insn *insn,
                      const struct number *values)
 {
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < insn->nwaits && !w->stopped; i++) {
-        int64_t min = value_of(&values[i], l->vars);
+        int64_t min = value_of(&values[i], me->vars);
         while (!w->stopped && w->semaphore[insn->wait[i].semaphore] < min) {
             int64_t seen = w->signals;
             if (++w->waiting + w->arrived == ENGINE_COUNT)
@@ -99,30 +99,30 @@ static void signal_after(struct crew *w, const struct insn *insn)
 static bool run_stream(const struct member *m)
 {
     const struct bound_kernel *k = m->crew->k;
-    struct lane *l = m->lane;
+    struct worker *me = m->worker;
     int64_t left[MAX_VARS];
     int depth = 0;
     for (int pc = 0; pc < k->ninsns; pc++) {
         const struct bound_insn *i = &k->insns[pc];
         const struct insn *insn = &k->kernel->insns[pc];
         if (i->op == INSN_loop) {
-            int64_t count = value_of(&i->imm[IMM(loop, count)], l->vars);
-            l->vars[i->imm[IMM(loop, var)].base] = 0;
+            int64_t count = value_of(&i->imm[IMM(loop, count)], me->vars);
+            me->vars[i->imm[IMM(loop, var)].base] = 0;
             if (count > 0)
                 left[depth++] = count;
             else
                 pc = i->match;
         } else if (i->op == INSN_end) {
             if (--left[depth - 1] > 0) {
-                l->vars[k->insns[i->match].imm[IMM(loop, var)].base]++;
+                me->vars[k->insns[i->match].imm[IMM(loop, var)].base]++;
                 pc = i->match;
             } else {
                 depth--;
             }
         } else if (insn->engine == m->engine) {
-            if (insn->nwaits && !wait_for(m->crew, l, insn, k->waits[pc]))
+            if (insn->nwaits && !wait_for(m->crew, me, insn, k->waits[pc]))
                 return false;
-            i->run(l, i);
+            i->run(me, i);
             signal_after(m->crew, insn);
         }
     }
@@ -159,7 +159,7 @@ static void *run_engine(void *arg)
     do {
         int64_t rest = n++;
         for (int g = k->ngrid - 1; g >= 0; g--) {
-            m->lane->vars[g] = rest % k->grid[g];
+            m->worker->vars[g] = rest % k->grid[g];
             rest /= k->grid[g];
         }
     } while (run_stream(m) && meet(m->crew));
@@ -179,10 +179,10 @@ bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag
     pthread_cond_init(&w.changed, NULL);
     int started = 0;
     for (int e = 0; e < ENGINE_COUNT; e++) {
-        struct lane *l = &c->lanes[e];
-        l->error = &error;
-        l->tiles = c->lanes[0].tiles; /* one instance: one on-chip memory */
-        member[e] = (struct member){&w, (enum engine)e, l};
+        struct worker *me = &c->workers[e];
+        me->error = &error;
+        me->tiles = c->workers[0].tiles; /* one instance: one on-chip memory */
+        member[e] = (struct member){&w, (enum engine)e, me};
     }
     while (started < ENGINE_COUNT &&
            !pthread_create(&thread[started], NULL, run_engine, &member[started]))

@@ -31,7 +31,7 @@ const struct program *model_program(const struct model *m);
 /* Contexts made from now on put guard pages around operands of libraries' operators. */
 void model_guard_operands(struct model *m);
 
-/* threads: lanes that share a kernel's grid, the calling thread being one; 0: one per physical
+/* threads: workers that share a kernel's grid, the calling thread being one; 0: one per physical
  * core. The first run is prepared: planned for what the inputs' types say, open dimensions being 1;
  * models of microseconds are run on zeros (warm_up.c). */
 struct context *context_new(struct model *m, int threads, struct diag *d);

@@ -40,21 +40,21 @@ bool prepare_activation(struct binding *b, struct bound_insn *i, const struct in
     return true;
 }
 
-static void compute(const struct lane *l, const struct bound_activation *a, struct out_row y,
+static void compute(const struct worker *me, const struct bound_activation *a, struct out_row y,
                     struct in_row x, struct in_row scale, struct in_row bias, int64_t n)
 {
     if (a->f.kind == ALU_ACTIVATION) {
-        l->k->activation[a->f.index](y, x, scale, bias, (size_t)n, a->f.p);
+        me->k->activation[a->f.index](y, x, scale, bias, (size_t)n, a->f.p);
         return;
     }
     if (scale.at || bias.at) {
-        l->k->activation[ACTIVATION_copy](y, x, scale, bias, (size_t)n, a->f.p);
+        me->k->activation[ACTIVATION_copy](y, x, scale, bias, (size_t)n, a->f.p);
         x = (struct in_row){y.at, y.step};
     }
-    alu_run(l, &a->f, y, x, x, n);
+    alu_run(me, &a->f, y, x, x, n);
 }
 
-static void activation_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void activation_row(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct bound_activation *a = i->prepared;
@@ -63,19 +63,19 @@ static void activation_row(struct lane *l, const struct bound_insn *i, char *con
     float x[CHUNK], s[CHUNK], b[CHUNK], y[CHUNK], total = 0;
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
-        struct in_row src = fetch_part(l, i, p, AP(activation, src), at, m, x),
-                      scale = fetch_part(l, i, p, AP(activation, scale), at, m, s),
-                      bias = fetch_part(l, i, p, AP(activation, bias), at, m, b);
+        struct in_row src = fetch_part(me, i, p, AP(activation, src), at, m, x),
+                      scale = fetch_part(me, i, p, AP(activation, scale), at, m, s),
+                      bias = fetch_part(me, i, p, AP(activation, bias), at, m, b);
         struct out_row dst = result_part(i, p, AP(activation, dst), at, y);
         if (!scale.at && i->flt[FLT(activation, factor)] != 1)
             scale = (struct in_row){&i->flt[FLT(activation, factor)], 0};
-        compute(l, a, dst, src, scale, bias, m);
+        compute(me, a, dst, src, scale, bias, m);
         if (sum->mem)
-            total += l->k->reduce[REDUCE_sum]((struct in_row){dst.at, dst.step}, (size_t)m);
-        store_part(l, i, p, AP(activation, dst), at, m, y);
+            total += me->k->reduce[REDUCE_sum]((struct in_row){dst.at, dst.step}, (size_t)m);
+        store_part(me, i, p, AP(activation, dst), at, m, y);
     }
     if (sum->mem)
-        store_one(l, sum, p[AP(activation, sum)], total);
+        store_one(me, sum, p[AP(activation, sum)], total);
 }
 
 /* The factor of each element of a tile. */
@@ -87,14 +87,14 @@ static struct in_tile scale_tile(const struct bound_insn *i, char *const *p)
     return scale;
 }
 
-BY_WORDS static void activation_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+BY_WORDS static void activation_tile(struct worker *me, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
     const struct bound_activation *a = i->prepared;
     int last = i->shape.rank - 1;
     struct in_tile scale = scale_tile(i, p), bias = tile_at(i, p, AP(activation, bias));
-    l->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, AP(activation, src)), scale,
-                                      bias, (size_t)count[last - 1], (size_t)count[last], a->f.p);
+    me->k->activation_tile[a->f.index](tile_to(i, p), tile_at(i, p, AP(activation, src)), scale,
+                                       bias, (size_t)count[last - 1], (size_t)count[last], a->f.p);
 }
 
 static struct in_tile part_of(struct in_tile t, int64_t row, int64_t column)
@@ -104,7 +104,7 @@ static struct in_tile part_of(struct in_tile t, int64_t row, int64_t column)
     return t;
 }
 
-static void activation_widened(struct lane *l, const struct bound_insn *i, char *const *p,
+static void activation_widened(struct worker *me, const struct bound_insn *i, char *const *p,
                                const int64_t *count)
 {
     const struct bound_activation *a = i->prepared;
@@ -124,32 +124,32 @@ static void activation_widened(struct lane *l, const struct bound_insn *i, char 
             widen.rows = (size_t)(rows - r < many ? rows - r : many);
             widen.n = (size_t)(n - c < columns ? n - c : columns);
             widen.y_pitch = (ptrdiff_t)widen.n;
-            l->k->affine(&widen);
-            l->k->activation_tile[a->f.index](y, (struct in_tile){block, 1, widen.y_pitch},
-                                              part_of(scale, r, c), part_of(bias, r, c), widen.rows,
-                                              widen.n, a->f.p);
+            me->k->affine(&widen);
+            me->k->activation_tile[a->f.index](y, (struct in_tile){block, 1, widen.y_pitch},
+                                               part_of(scale, r, c), part_of(bias, r, c), widen.rows,
+                                               widen.n, a->f.p);
         }
 }
 
-static void activation_affine(struct lane *l, const struct bound_insn *i, char *const *p,
+static void activation_affine(struct worker *me, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
     const struct bound_activation *a = i->prepared;
     struct affine_tile t = affine_at(i, p, count);
     t.scale = scale_tile(i, p), t.bias = tile_at(i, p, AP(activation, bias));
     t.zero = a->f.index == ACTIVATION_round_shift ? (int)a->f.p[0] : 0;
-    l->k->affine(&t);
+    me->k->affine(&t);
 }
 
-void exec_activation(struct lane *l, const struct bound_insn *i)
+void exec_activation(struct worker *me, const struct bound_insn *i)
 {
     const struct bound_activation *a = i->prepared;
     if (a->affine)
-        run_affine(l, i, activation_affine);
+        run_affine(me, i, activation_affine);
     else if (a->tile && !i->flat)
-        run_tiles(l, i, activation_tile);
+        run_tiles(me, i, activation_tile);
     else if (a->widens && !i->flat)
-        run_tiles(l, i, activation_widened);
+        run_tiles(me, i, activation_widened);
     else
-        run_rows(l, i, activation_row);
+        run_rows(me, i, activation_row);
 }

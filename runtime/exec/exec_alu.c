@@ -69,7 +69,7 @@ bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct in
 }
 
 /* m elements of the second operand of an operation, from element `at` of the row on. */
-static struct in_row second(const struct lane *l, const struct bound_insn *i, char *const *p, int n,
+static struct in_row second(const struct worker *me, const struct bound_insn *i, char *const *p, int n,
                             int64_t at, int64_t m, float *buf)
 {
     int operand = n ? AP(tensor_alu, b) : AP(tensor_alu, a);
@@ -77,20 +77,20 @@ static struct in_row second(const struct lane *l, const struct bound_insn *i, ch
     if (!o->mem)
         return (struct in_row){&i->flt[n], 0};
     int64_t step = o->step[i->shape.rank - 1];
-    return fetch(l, o, p[operand] + at * step * o->size, step, m, buf);
+    return fetch(me, o, p[operand] + at * step * o->size, step, m, buf);
 }
 
-static void compute(const struct lane *l, const struct two_alu *t, struct out_row y,
+static void compute(const struct worker *me, const struct two_alu *t, struct out_row y,
                     struct in_row x, struct in_row a, struct in_row b, int64_t n)
 {
     float between[CHUNK];
     if (t->one) {
-        alu_run(l, &t->f[0], y, x, a, n);
+        alu_run(me, &t->f[0], y, x, a, n);
     } else if (t->multiply_add) {
-        l->k->multiply_add(y, x, a, b, (size_t)n);
+        me->k->multiply_add(y, x, a, b, (size_t)n);
     } else { /* b may lie where y does */
-        alu_run(l, &t->f[0], (struct out_row){between, 1}, x, a, n);
-        alu_run(l, &t->f[1], y, (struct in_row){between, 1}, b, n);
+        alu_run(me, &t->f[0], (struct out_row){between, 1}, x, a, n);
+        alu_run(me, &t->f[1], y, (struct in_row){between, 1}, b, n);
     }
 }
 
@@ -103,7 +103,7 @@ static float combine(enum kernel_reduce f, float a, float x)
                               : (isnan(x) || x < a ? x : a);
 }
 
-static void alu_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void alu_row(struct worker *me, const struct bound_insn *i, char *const *p,
                     const int64_t *count)
 {
     const struct two_alu *t = i->prepared;
@@ -116,17 +116,17 @@ static void alu_row(struct lane *l, const struct bound_insn *i, char *const *p,
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
         char *to = p[DST] + at * ys * dst->size;
         struct out_row out = direct ? (struct out_row){(float *)to, ys} : (struct out_row){y, 1};
-        compute(l, t, out, fetch(l, src, p[SRC] + at * xs * src->size, xs, m, x),
-                second(l, i, p, 0, at, m, a), second(l, i, p, 1, at, m, b), m);
+        compute(me, t, out, fetch(me, src, p[SRC] + at * xs * src->size, xs, m, x),
+                second(me, i, p, 0, at, m, a), second(me, i, p, 1, at, m, b), m);
         if (i->o[REDUCED].mem) {
-            float part = l->k->reduce[t->reduce]((struct in_row){out.at, out.step}, (size_t)m);
+            float part = me->k->reduce[t->reduce]((struct in_row){out.at, out.step}, (size_t)m);
             total = at ? combine(t->reduce, total, part) : part;
         }
         if (!direct)
-            store_row(l, dst, to, ys, y, m);
+            store_row(me, dst, to, ys, y, m);
     }
     if (i->o[REDUCED].mem)
-        store_one(l, &i->o[REDUCED], p[REDUCED], total);
+        store_one(me, &i->o[REDUCED], p[REDUCED], total);
 }
 
 /* ---- integers ---- */
@@ -157,7 +157,7 @@ static void apply_bits(const struct two_alu *t, int n, bool is_signed, int64_t *
         x[k] = z[k];
 }
 
-static void bits_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void bits_row(struct worker *me, const struct bound_insn *i, char *const *p,
                      const int64_t *count)
 {
     const struct two_alu *t = i->prepared;
@@ -182,8 +182,8 @@ static void bits_row(struct lane *l, const struct bound_insn *i, char *const *p,
     }
 }
 
-void exec_tensor_alu(struct lane *l, const struct bound_insn *i)
+void exec_tensor_alu(struct worker *me, const struct bound_insn *i)
 {
     const struct two_alu *t = i->prepared;
-    run_rows(l, i, t->integers ? bits_row : alu_row);
+    run_rows(me, i, t->integers ? bits_row : alu_row);
 }

@@ -35,17 +35,17 @@ static bool streams(const struct binding *b, const struct bound_insn *i)
     return b->m->p->slots[root].is_output && !b->m->slot_read[root] && bytes >= STREAMED_SLOT;
 }
 
-static void stream_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void stream_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     if (p[DST] == p[SRC]) /* a state that grows where it is */
         return;
-    l->k->copy_streamed(p[DST], p[SRC], (size_t)(count[i->shape.rank - 1] * i->o[DST].size));
+    me->k->copy_streamed(p[DST], p[SRC], (size_t)(count[i->shape.rank - 1] * i->o[DST].size));
 }
 
-void exec_streamed_copy(struct lane *l, const struct bound_insn *i)
+void exec_streamed_copy(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, stream_row);
+    run_rows(me, i, stream_row);
 }
 
 /* Exchanges two dims of a copy. */
@@ -68,7 +68,7 @@ static bool kernel_size(int size)
 enum { FEW_REPEATS = 8, SHORT_FILL = 16 };
 
 /* Few repeats of a word: borders of pictures. */
-static void fill_words(struct lane *l, const struct bound_insn *i, char *const *p,
+static void fill_words(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     uint32_t *y = (uint32_t *)p[DST], x = *(const uint32_t *)p[SRC];
@@ -76,9 +76,9 @@ static void fill_words(struct lane *l, const struct bound_insn *i, char *const *
         y[n] = x;
 }
 
-void exec_short_fill(struct lane *l, const struct bound_insn *i)
+void exec_short_fill(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, fill_words);
+    run_rows(me, i, fill_words);
 }
 
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -117,7 +117,7 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
     return true;
 }
 
-static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void copy_row(struct worker *me, const struct bound_insn *i, char *const *p,
                      const int64_t *count)
 {
     int last = i->shape.rank - 1;
@@ -127,33 +127,33 @@ static void copy_row(struct lane *l, const struct bound_insn *i, char *const *p,
     if (i->o[DST].dtype == i->o[SRC].dtype && ys == 1 && xs == 1)
         memmove(p[DST], p[SRC], (size_t)(n * i->o[DST].size));
     else
-        convert_row(l, &i->o[DST], p[DST], ys, &i->o[SRC], p[SRC], xs, n);
+        convert_row(me, &i->o[DST], p[DST], ys, &i->o[SRC], p[SRC], xs, n);
 }
 
-void exec_dma_copy(struct lane *l, const struct bound_insn *i)
+void exec_dma_copy(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, copy_row);
+    run_rows(me, i, copy_row);
 }
 
-void exec_tensor_copy(struct lane *l, const struct bound_insn *i)
+void exec_tensor_copy(struct worker *me, const struct bound_insn *i)
 {
-    exec_dma_copy(l, i);
+    exec_dma_copy(me, i);
 }
 
 /* ---- transposes: dst's planes have swapped dims ---- */
 
-static void transpose_plane(struct lane *l, const struct bound_insn *i, char *const *p,
+static void transpose_plane(struct worker *me, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int r = i->shape.rank - 2, c = r + 1;
     if (y->dtype == x->dtype && y->step[r] == 1 && x->step[c] == 1 && kernel_size(x->size)) {
-        l->k->transpose(p[DST], y->step[c], p[SRC], x->step[r], (size_t)count[r], (size_t)count[c],
-                        x->size);
+        me->k->transpose(p[DST], y->step[c], p[SRC], x->step[r], (size_t)count[r], (size_t)count[c],
+                         x->size);
         return;
     }
     for (int64_t j = 0; j < count[r]; j++)
-        convert_row(l, y, p[DST] + j * y->step[r] * y->size, y->step[c], x,
+        convert_row(me, y, p[DST] + j * y->step[r] * y->size, y->step[c], x,
                     p[SRC] + j * x->step[r] * x->size, x->step[c], count[c]);
 }
 
@@ -164,9 +164,9 @@ bool prepare_transpose(struct binding *b, struct bound_insn *i, const struct ins
     return i->o[DST].dtype == i->o[SRC].dtype || only_numbers(b, i, insn);
 }
 
-void exec_dma_transpose(struct lane *l, const struct bound_insn *i)
+void exec_dma_transpose(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, transpose_plane);
+    run_rows(me, i, transpose_plane);
 }
 
 /* ---- gathers: dst (rows, columns...), table (entries, columns...), index (rows) ---- */
@@ -200,17 +200,17 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
                                        (long long)rows, (long long)y->count[0]);
 }
 
-static void copy_dims(const struct lane *l, const struct bound_insn *i, char *y, const char *x,
+static void copy_dims(const struct worker *me, const struct bound_insn *i, char *y, const char *x,
                       int dim, const int64_t *count)
 {
     const struct operand *to = &i->o[AP(dma_gather, dst)], *from = &i->o[AP(dma_gather, table)];
     if (dim == to->rank) {
         memcpy(y, x, to->size);
     } else if (dim == to->rank - 1) {
-        convert_row(l, to, y, to->step[dim], from, x, from->step[dim], count[dim]);
+        convert_row(me, to, y, to->step[dim], from, x, from->step[dim], count[dim]);
     } else {
         for (int64_t n = 0; n < count[dim]; n++)
-            copy_dims(l, i, y + n * to->step[dim] * to->size, x + n * from->step[dim] * from->size,
+            copy_dims(me, i, y + n * to->step[dim] * to->size, x + n * from->step[dim] * from->size,
                       dim + 1, count);
     }
 }
@@ -256,32 +256,32 @@ static bool gather_elements(const struct bound_insn *i, char *to, const char *ta
 #undef MOVE
 }
 
-void exec_dma_gather(struct lane *l, const struct bound_insn *i)
+void exec_dma_gather(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *x = &i->o[AP(dma_gather, index)];
     int64_t count[MAX_AP_RANK], indices[MAX_AP_RANK], limit = i->imm[IMM(dma_gather, limit)].base;
-    if (!counts_now(l, i, AP(dma_gather, dst), count) ||
-        !counts_now(l, i, AP(dma_gather, index), indices))
+    if (!counts_now(me, i, AP(dma_gather, dst), count) ||
+        !counts_now(me, i, AP(dma_gather, index), indices))
         return;
-    char *to = operand_address(l, &i->o[AP(dma_gather, dst)]);
-    const char *table = operand_address(l, &i->o[AP(dma_gather, table)]),
-               *index = operand_address(l, x);
+    char *to = operand_address(me, &i->o[AP(dma_gather, dst)]);
+    const char *table = operand_address(me, &i->o[AP(dma_gather, table)]),
+               *index = operand_address(me, x);
     int64_t rows = count[0] < indices[x->rank - 1] ? count[0] : indices[x->rank - 1], row = 1;
     for (int d = 1; d < i->o[AP(dma_gather, dst)].rank; d++)
         row *= count[d];
     if (row == 1 && kernel_size(i->o[AP(dma_gather, dst)].size)) {
         if (!gather_elements(i, to, table, index, rows))
-            lane_fail(l, "an index is out of the range of the table it selects from");
+            worker_fail(me, "an index is out of the range of the table it selects from");
         return;
     }
     for (int64_t r = 0; r < rows; r++) {
         int64_t v = dtype_load_i64(x->dtype, index + r * x->step[x->rank - 1] * x->size, 0);
         v += v < 0 ? limit : 0;
         if (v < 0 || v >= limit) {
-            lane_fail(l, "an index is out of the range of the table it selects from");
+            worker_fail(me, "an index is out of the range of the table it selects from");
             return;
         }
-        copy_dims(l, i, to + r * i->o[AP(dma_gather, dst)].step[0] * i->o[AP(dma_gather, dst)].size,
+        copy_dims(me, i, to + r * i->o[AP(dma_gather, dst)].step[0] * i->o[AP(dma_gather, dst)].size,
                   table +
                       v * i->o[AP(dma_gather, table)].step[0] * i->o[AP(dma_gather, table)].size,
                   1, count);

@@ -85,7 +85,7 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
 
 /* ---- memset ---- */
 
-static void memset_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void memset_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     const struct operand *dst = &i->o[AP(memset, dst)];
@@ -98,18 +98,18 @@ static void memset_row(struct lane *l, const struct bound_insn *i, char *const *
         return;
     }
     char one[16];
-    store_one(l, dst, one, value);
-    l->k->copy(to, step, one, 0, (size_t)n, dst->size);
+    store_one(me, dst, one, value);
+    me->k->copy(to, step, one, 0, (size_t)n, dst->size);
 }
 
-void exec_memset(struct lane *l, const struct bound_insn *i)
+void exec_memset(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, memset_row);
+    run_rows(me, i, memset_row);
 }
 
 /* ---- tensor_tensor ---- */
 
-static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void tensor_tensor_row(struct worker *me, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
     enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
@@ -117,46 +117,46 @@ static void tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *
     int last = i->shape.rank - 1;
     int64_t n = count[last], chunk = a->direct ? n : CHUNK;
     if (USED(OTHER_TYPES) && a->integer.dtype) {
-        integer_row(l, &a->integer, i, p, n);
+        integer_row(me, &a->integer, i, p, n);
         return;
     }
     float x[CHUNK], y[CHUNK], z[CHUNK];
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
-        struct in_row ra = fetch_part(l, i, p, A, at, m, x), rb = fetch_part(l, i, p, B, at, m, y);
+        struct in_row ra = fetch_part(me, i, p, A, at, m, x), rb = fetch_part(me, i, p, B, at, m, y);
         if (a->bytes) {
-            l->k->compare[a->f[0].index]((uint8_t *)part_address(i, p, DST, at),
-                                         i->o[DST].step[last], ra, rb, (size_t)m);
+            me->k->compare[a->f[0].index]((uint8_t *)part_address(i, p, DST, at),
+                                          i->o[DST].step[last], ra, rb, (size_t)m);
             continue;
         }
-        alu_run(l, &a->f[0], result_part(i, p, DST, at, z), ra, rb, m);
-        store_part(l, i, p, DST, at, m, z);
+        alu_run(me, &a->f[0], result_part(i, p, DST, at, z), ra, rb, m);
+        store_part(me, i, p, DST, at, m, z);
     }
 }
 
-BY_WORDS static void tensor_tensor_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+BY_WORDS static void tensor_tensor_tile(struct worker *me, const struct bound_insn *i, char *const *p,
                                const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
     int last = i->shape.rank - 1;
     struct in_tile x = tile_at(i, p, AP(tensor_tensor, a)), y = tile_at(i, p, AP(tensor_tensor, b));
     bool swap = a->f[0].swap;
-    l->k->binary_tile[a->f[0].index](tile_to(i, p), swap ? y : x, swap ? x : y,
-                                     (size_t)count[last - 1], (size_t)count[last]);
+    me->k->binary_tile[a->f[0].index](tile_to(i, p), swap ? y : x, swap ? x : y,
+                                      (size_t)count[last - 1], (size_t)count[last]);
 }
 
-void exec_tensor_tensor(struct lane *l, const struct bound_insn *i)
+void exec_tensor_tensor(struct worker *me, const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
     if (a->tile && !i->flat)
-        run_tiles(l, i, tensor_tensor_tile);
+        run_tiles(me, i, tensor_tensor_tile);
     else
-        run_rows(l, i, tensor_tensor_row);
+        run_rows(me, i, tensor_tensor_row);
 }
 
 /* ---- tensor_scalar ---- */
 
-static void two_steps(const struct lane *l, const struct bound_insn *i, struct out_row y,
+static void two_steps(const struct worker *me, const struct bound_insn *i, struct out_row y,
                       struct in_row x, int64_t n)
 {
     const struct arithmetic *a = i->prepared;
@@ -164,17 +164,17 @@ static void two_steps(const struct lane *l, const struct bound_insn *i, struct o
     struct in_row s0 = {&i->flt[FLT(tensor_scalar, scalar0)], 0},
                   s1 = {&i->flt[FLT(tensor_scalar, scalar1)], 0}, again = {y.at, y.step};
     if (a->fused == MULTIPLY_ADD) {
-        l->k->multiply_add(y, x, s0, s1, (size_t)n);
+        me->k->multiply_add(y, x, s0, s1, (size_t)n);
     } else if (a->fused == CLIP) {
-        l->k->activation[ACTIVATION_clip](y, x, (struct in_row){0}, (struct in_row){0}, (size_t)n,
-                                          scalars);
+        me->k->activation[ACTIVATION_clip](y, x, (struct in_row){0}, (struct in_row){0}, (size_t)n,
+                                           scalars);
     } else {
-        alu_run(l, &a->f[0], y, x, s0, n);
-        alu_run(l, &a->f[1], y, again, s1, n);
+        alu_run(me, &a->f[0], y, x, s0, n);
+        alu_run(me, &a->f[1], y, again, s1, n);
     }
 }
 
-static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void tensor_scalar_row(struct worker *me, const struct bound_insn *i, char *const *p,
                               const int64_t *count)
 {
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
@@ -183,15 +183,15 @@ static void tensor_scalar_row(struct lane *l, const struct bound_insn *i, char *
     float x[CHUNK], y[CHUNK];
     for (int64_t at = 0; at < n; at += chunk) {
         int64_t m = n - at < chunk ? n - at : chunk;
-        struct in_row src = fetch_part(l, i, p, SRC, at, m, x);
-        two_steps(l, i, a->direct ? result_part(i, p, DST, at, y) : (struct out_row){y, 1}, src, m);
+        struct in_row src = fetch_part(me, i, p, SRC, at, m, x);
+        two_steps(me, i, a->direct ? result_part(i, p, DST, at, y) : (struct out_row){y, 1}, src, m);
         if (!a->direct)
-            store_row(l, &i->o[DST], part_address(i, p, DST, at), i->o[DST].step[i->shape.rank - 1],
+            store_row(me, &i->o[DST], part_address(i, p, DST, at), i->o[DST].step[i->shape.rank - 1],
                       y, m);
     }
 }
 
-static void tensor_scalar_affine(struct lane *l, const struct bound_insn *i, char *const *p,
+static void tensor_scalar_affine(struct worker *me, const struct bound_insn *i, char *const *p,
                                  const int64_t *count)
 {
     struct affine_tile t = affine_at(i, p, count);
@@ -203,21 +203,21 @@ static void tensor_scalar_affine(struct lane *l, const struct bound_insn *i, cha
     t.scale = divides ? first : second;
     t.bias = divides ? (struct in_tile){0} : first;
     t.zero = shifts ? (int)*second.at : 0;
-    l->k->affine(&t);
+    me->k->affine(&t);
 }
 
-void exec_tensor_scalar(struct lane *l, const struct bound_insn *i)
+void exec_tensor_scalar(struct worker *me, const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
     if (a->affine)
-        run_affine(l, i, tensor_scalar_affine);
+        run_affine(me, i, tensor_scalar_affine);
     else
-        run_rows(l, i, tensor_scalar_row);
+        run_rows(me, i, tensor_scalar_row);
 }
 
 /* ---- scalar_tensor_tensor ---- */
 
-static void scalar_tensor_tensor_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void scalar_tensor_tensor_row(struct worker *me, const struct bound_insn *i, char *const *p,
                                      const int64_t *count)
 {
     const struct arithmetic *a = i->prepared;
@@ -226,35 +226,35 @@ static void scalar_tensor_tensor_row(struct lane *l, const struct bound_insn *i,
     float x[CHUNK], t[CHUNK], y[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row src = fetch_part(l, i, p, AP(scalar_tensor_tensor, src), at, m, x);
-        struct in_row tensor = fetch_part(l, i, p, AP(scalar_tensor_tensor, tensor), at, m, t);
-        alu_run(l, &a->f[0], (struct out_row){y, 1}, src, scalar, m);
-        alu_run(l, &a->f[1], result_part(i, p, AP(scalar_tensor_tensor, dst), at, y),
+        struct in_row src = fetch_part(me, i, p, AP(scalar_tensor_tensor, src), at, m, x);
+        struct in_row tensor = fetch_part(me, i, p, AP(scalar_tensor_tensor, tensor), at, m, t);
+        alu_run(me, &a->f[0], (struct out_row){y, 1}, src, scalar, m);
+        alu_run(me, &a->f[1], result_part(i, p, AP(scalar_tensor_tensor, dst), at, y),
                 (struct in_row){y, 1}, tensor, m);
-        store_part(l, i, p, AP(scalar_tensor_tensor, dst), at, m, y);
+        store_part(me, i, p, AP(scalar_tensor_tensor, dst), at, m, y);
     }
 }
 
-void exec_scalar_tensor_tensor(struct lane *l, const struct bound_insn *i)
+void exec_scalar_tensor_tensor(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, scalar_tensor_tensor_row);
+    run_rows(me, i, scalar_tensor_tensor_row);
 }
 
 /* ---- select ---- */
 
 /* Elements of four bytes are moved as they are, by the kernel for f32. */
-static void choose_words(struct lane *l, const struct bound_insn *i, char *const *p, int64_t n)
+static void choose_words(struct worker *me, const struct bound_insn *i, char *const *p, int64_t n)
 {
     enum { DST = AP(select, dst), PREDICATE = AP(select, predicate) };
     enum { A = AP(select, a), B = AP(select, b) };
     int last = i->shape.rank - 1;
-    l->k->select((struct out_row){(float *)p[DST], i->o[DST].step[last]},
-                 (const uint8_t *)p[PREDICATE], i->o[PREDICATE].step[last],
-                 (struct in_row){(const float *)p[A], i->o[A].step[last]},
-                 (struct in_row){(const float *)p[B], i->o[B].step[last]}, (size_t)n);
+    me->k->select((struct out_row){(float *)p[DST], i->o[DST].step[last]},
+                  (const uint8_t *)p[PREDICATE], i->o[PREDICATE].step[last],
+                  (struct in_row){(const float *)p[A], i->o[A].step[last]},
+                  (struct in_row){(const float *)p[B], i->o[B].step[last]}, (size_t)n);
 }
 
-static void select_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void select_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     enum { DST = AP(select, dst), PREDICATE = AP(select, predicate) };
@@ -262,7 +262,7 @@ static void select_row(struct lane *l, const struct bound_insn *i, char *const *
     int64_t n = count[last];
     if (type == i->o[AP(select, a)].dtype && type == i->o[AP(select, b)].dtype && type != DT_F32) {
         if (i->o[DST].size == 4)
-            choose_words(l, i, p, n);
+            choose_words(me, i, p, n);
         else
             choose_row(i, p, n);
         return;
@@ -270,23 +270,23 @@ static void select_row(struct lane *l, const struct bound_insn *i, char *const *
     float a[CHUNK], b[CHUNK], y[CHUNK];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row ra = fetch_part(l, i, p, AP(select, a), at, m, a);
-        struct in_row rb = fetch_part(l, i, p, AP(select, b), at, m, b);
-        l->k->select(result_part(i, p, DST, at, y),
-                     (const uint8_t *)part_address(i, p, PREDICATE, at), i->o[PREDICATE].step[last],
-                     ra, rb, (size_t)m);
-        store_part(l, i, p, DST, at, m, y);
+        struct in_row ra = fetch_part(me, i, p, AP(select, a), at, m, a);
+        struct in_row rb = fetch_part(me, i, p, AP(select, b), at, m, b);
+        me->k->select(result_part(i, p, DST, at, y),
+                      (const uint8_t *)part_address(i, p, PREDICATE, at), i->o[PREDICATE].step[last],
+                      ra, rb, (size_t)m);
+        store_part(me, i, p, DST, at, m, y);
     }
 }
 
-void exec_select(struct lane *l, const struct bound_insn *i)
+void exec_select(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, select_row);
+    run_rows(me, i, select_row);
 }
 
 /* ---- tensor_tensor_scan ---- */
 
-static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void scan_row(struct worker *me, const struct bound_insn *i, char *const *p,
                      const int64_t *count)
 {
     const struct arithmetic *f = i->prepared;
@@ -295,22 +295,22 @@ static void scan_row(struct lane *l, const struct bound_insn *i, char *const *p,
     float a[CHUNK], b[CHUNK], y[CHUNK], r = i->flt[FLT(tensor_tensor_scan, initial)];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row ra = fetch_part(l, i, p, AP(tensor_tensor_scan, a), at, m, a);
-        struct in_row rb = fetch_part(l, i, p, AP(tensor_tensor_scan, b), at, m, b);
+        struct in_row ra = fetch_part(me, i, p, AP(tensor_tensor_scan, a), at, m, a);
+        struct in_row rb = fetch_part(me, i, p, AP(tensor_tensor_scan, b), at, m, b);
         for (int64_t k = 0; k < m; k++) {
             float t;
-            alu_run(l, &f->f[0], (struct out_row){&t, 1}, (struct in_row){ra.at + k * ra.step, 0},
+            alu_run(me, &f->f[0], (struct out_row){&t, 1}, (struct in_row){ra.at + k * ra.step, 0},
                     (struct in_row){&r, 0}, 1);
-            alu_run(l, &f->f[1], (struct out_row){&y[k], 1}, (struct in_row){&t, 0},
+            alu_run(me, &f->f[1], (struct out_row){&y[k], 1}, (struct in_row){&t, 0},
                     (struct in_row){rb.at + k * rb.step, 0}, 1);
             r = y[k];
         }
-        store_row(l, dst, part_address(i, p, AP(tensor_tensor_scan, dst), at),
+        store_row(me, dst, part_address(i, p, AP(tensor_tensor_scan, dst), at),
                   dst->step[i->shape.rank - 1], y, m);
     }
 }
 
-void exec_tensor_tensor_scan(struct lane *l, const struct bound_insn *i)
+void exec_tensor_tensor_scan(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, scan_row);
+    run_rows(me, i, scan_row);
 }

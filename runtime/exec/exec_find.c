@@ -39,7 +39,7 @@ bool prepare_eight(struct binding *b, struct bound_insn *i, const struct insn *i
            has_elements(b, i, AP(nc_match_replace8, index), EIGHT);
 }
 
-static void max8_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void max8_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum { SRC = AP(max8, src) };
     const struct operand *o = &i->o[SRC];
@@ -49,7 +49,7 @@ static void max8_row(struct lane *l, const struct bound_insn *i, const struct se
         best[k] = -INFINITY;
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
-        struct in_row x = fetch(l, o, r->p[SRC] + at * step * o->size, step, m, buf);
+        struct in_row x = fetch(me, o, r->p[SRC] + at * step * o->size, step, m, buf);
         for (int64_t k = 0; k < m; k++) {
             float v = x.at[k * x.step];
             if (!(v > best[EIGHT - 1]))
@@ -61,12 +61,12 @@ static void max8_row(struct lane *l, const struct bound_insn *i, const struct se
         }
     }
     for (int k = 0; k < EIGHT; k++)
-        separate_store(l, i, r, AP(max8, dst), k, best[k]);
+        separate_store(me, i, r, AP(max8, dst), k, best[k]);
 }
 
-void exec_max8(struct lane *l, const struct bound_insn *i)
+void exec_max8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, max8_row);
+    run_separate(me, i, 1, max8_row);
 }
 
 /* Where v is in the row, from element `from` on; -1: nowhere. */
@@ -88,7 +88,7 @@ static int64_t find(const struct bound_insn *i, const struct separate_row *r, in
     return -1;
 }
 
-static void find_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void find_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     float v[EIGHT];
     int64_t at[EIGHT];
@@ -104,12 +104,12 @@ static void find_row(struct lane *l, const struct bound_insn *i, const struct se
         separate_store_integer(i, r, AP(nc_find_index8, dst), k, at[k]);
 }
 
-void exec_nc_find_index8(struct lane *l, const struct bound_insn *i)
+void exec_nc_find_index8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, find_row);
+    run_separate(me, i, 1, find_row);
 }
 
-static void replace_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void replace_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum {
         DST = AP(nc_match_replace8, dst),
@@ -129,19 +129,19 @@ static void replace_row(struct lane *l, const struct bound_insn *i, const struct
         at[k] = find(i, r, SRC, v[k], from);
     }
     if (r->p[DST] != r->p[SRC] || y->dtype != x->dtype)
-        convert_row(l, y, r->p[DST], y->step[y->rank - 1], x, r->p[SRC], x->step[x->rank - 1],
+        convert_row(me, y, r->p[DST], y->step[y->rank - 1], x, r->p[SRC], x->step[x->rank - 1],
                     r->n[SRC]);
     for (int k = 0; k < EIGHT; k++) {
         if (at[k] >= 0)
-            separate_store(l, i, r, DST, at[k], with);
+            separate_store(me, i, r, DST, at[k], with);
         if (i->o[INDEX].mem)
             separate_store_integer(i, r, INDEX, k, at[k]);
     }
 }
 
-void exec_nc_match_replace8(struct lane *l, const struct bound_insn *i)
+void exec_nc_match_replace8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, replace_row);
+    run_separate(me, i, 1, replace_row);
 }
 
 /* ---- statistics ---- */
@@ -159,7 +159,7 @@ bool prepare_statistics(struct binding *b, struct bound_insn *i, const struct in
     return has_elements(b, i, AP(bn_aggr, dst), 2);
 }
 
-static void stats6_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void stats6_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum { DST = AP(bn_stats6, dst), SRC = AP(bn_stats6, src) };
     for (int part = 0; part < 2; part++) {
@@ -172,18 +172,18 @@ static void stats6_row(struct lane *l, const struct bound_insn *i, const struct 
             double off = separate_load(i, r, SRC, 2 * k + part) - mean;
             squares += off * off;
         }
-        separate_store(l, i, r, DST, 3 * part, (float)n);
-        separate_store(l, i, r, DST, 3 * part + 1, (float)mean);
-        separate_store(l, i, r, DST, 3 * part + 2, (float)squares);
+        separate_store(me, i, r, DST, 3 * part, (float)n);
+        separate_store(me, i, r, DST, 3 * part + 1, (float)mean);
+        separate_store(me, i, r, DST, 3 * part + 2, (float)squares);
     }
 }
 
-void exec_bn_stats6(struct lane *l, const struct bound_insn *i)
+void exec_bn_stats6(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, stats6_row);
+    run_separate(me, i, 1, stats6_row);
 }
 
-static void aggregate_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void aggregate_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum { DST = AP(bn_aggr, dst), SRC = AP(bn_aggr, src) };
     double count = 0, sum = 0, squares = 0;
@@ -199,13 +199,13 @@ static void aggregate_row(struct lane *l, const struct bound_insn *i, const stru
         squares += separate_load(i, r, SRC, 3 * k + 2) +
                    (double)separate_load(i, r, SRC, 3 * k) * off * off;
     }
-    separate_store(l, i, r, DST, 0, (float)mean);
-    separate_store(l, i, r, DST, 1, (float)(count > 0 ? squares / count : 0));
+    separate_store(me, i, r, DST, 0, (float)mean);
+    separate_store(me, i, r, DST, 1, (float)(count > 0 ? squares / count : 0));
 }
 
-void exec_bn_aggr(struct lane *l, const struct bound_insn *i)
+void exec_bn_aggr(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, aggregate_row);
+    run_separate(me, i, 1, aggregate_row);
 }
 
 /* ---- sequence_bounds ---- */
@@ -217,7 +217,7 @@ bool prepare_bounds(struct binding *b, struct bound_insn *i, const struct insn *
            same_length(b, i, AP(sequence_bounds, ends), AP(sequence_bounds, src));
 }
 
-static void bounds_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void bounds_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum {
         STARTS = AP(sequence_bounds, starts),
@@ -230,13 +230,13 @@ static void bounds_row(struct lane *l, const struct bound_insn *i, const struct 
         for (end = k + 1; end < n && separate_load(i, r, SRC, end) == id;)
             end++;
         for (int64_t j = k; j < end; j++) {
-            separate_store(l, i, r, STARTS, j, id == 0 ? (float)n : (float)k);
-            separate_store(l, i, r, ENDS, j, id == 0 ? -1 : (float)end);
+            separate_store(me, i, r, STARTS, j, id == 0 ? (float)n : (float)k);
+            separate_store(me, i, r, ENDS, j, id == 0 ? -1 : (float)end);
         }
     }
 }
 
-void exec_sequence_bounds(struct lane *l, const struct bound_insn *i)
+void exec_sequence_bounds(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, bounds_row);
+    run_separate(me, i, 1, bounds_row);
 }

@@ -74,13 +74,13 @@ static void take_dims(const struct bound_insn *i, struct so_far *s, const char *
     }
 }
 
-static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void reduce_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     const struct general *g = i->prepared;
     const struct operand *dst = &i->o[DST];
     struct so_far s = {0};
-    bool more = number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]) != 0;
+    bool more = number_at(me, &i->imm[IMM(tensor_reduce, accumulate)]) != 0;
     if (g->integers) {
         if (more)
             take(i, &s, 0, dtype_load_i64(dst->dtype, p[DST], 0));
@@ -92,14 +92,14 @@ static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *
     s.f *= i->flt[FLT(tensor_reduce, scale)];
     if (more)
         take(i, &s, load_one(dst, p[DST]), 0);
-    store_one(l, dst, p[DST], (float)s.f);
+    store_one(me, dst, p[DST], (float)s.f);
 }
 
-void exec_general_reduce(struct lane *l, const struct bound_insn *i)
+void exec_general_reduce(struct worker *me, const struct bound_insn *i)
 {
     int64_t count[MAX_AP_RANK];
-    if (shape_now(l, &i->shape, count))
-        for_each_row(l, i, count, i->shape.rank - i->inner, reduce_row);
+    if (shape_now(me, &i->shape, count))
+        for_each_row(me, i, count, i->shape.rank - i->inner, reduce_row);
 }
 
 /* ---- select by predicates that are no bytes ---- */
@@ -117,7 +117,7 @@ static bool holds(const struct operand *o, const char *p)
 }
 
 /* Runs of elements from one side. */
-static void choose_wide(struct lane *l, const struct bound_insn *i, char *const *p,
+static void choose_wide(struct worker *me, const struct bound_insn *i, char *const *p,
                         const int64_t *count)
 {
     const struct operand *o = i->o;
@@ -130,14 +130,14 @@ static void choose_wide(struct lane *l, const struct bound_insn *i, char *const 
             end++;
         int from = yes ? YES : NO;
         int64_t ys = o[TO].step[last], xs = o[from].step[last];
-        convert_row(l, &o[TO], p[TO] + k * ys * o[TO].size, ys, &o[from],
+        convert_row(me, &o[TO], p[TO] + k * ys * o[TO].size, ys, &o[from],
                     p[from] + k * xs * o[from].size, xs, end - k);
     }
 }
 
-void exec_wide_select(struct lane *l, const struct bound_insn *i)
+void exec_wide_select(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, choose_wide);
+    run_rows(me, i, choose_wide);
 }
 
 bool prepare_select(struct binding *b, struct bound_insn *i, const struct insn *insn)

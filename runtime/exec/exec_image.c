@@ -135,18 +135,18 @@ struct image_places { /* counts in force */
     int64_t pixels, channels, height, width, taps_h, taps_w;
 };
 
-static bool depthwise_places(const struct lane *l, const struct bound_insn *i, struct image_places *e)
+static bool depthwise_places(const struct worker *me, const struct bound_insn *i, struct image_places *e)
 {
     int64_t y[MAX_AP_RANK], x[MAX_AP_RANK], w[MAX_AP_RANK], b[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(depthwise_conv, dst), y) ||
-        !counts_now(l, i, AP(depthwise_conv, image), x) ||
-        !counts_now(l, i, AP(depthwise_conv, weights), w))
+    if (!counts_now(me, i, AP(depthwise_conv, dst), y) ||
+        !counts_now(me, i, AP(depthwise_conv, image), x) ||
+        !counts_now(me, i, AP(depthwise_conv, weights), w))
         return false;
     *e = (struct image_places){y[0], y[1], x[0], x[1], w[0], w[1]};
     e->channels = e->channels < x[2] ? e->channels : x[2];
     e->channels = e->channels < w[2] ? e->channels : w[2];
     if (i->o[AP(depthwise_conv, bias)].mem) {
-        if (!counts_now(l, i, AP(depthwise_conv, bias), b))
+        if (!counts_now(me, i, AP(depthwise_conv, bias), b))
             return false;
         int64_t last = b[i->o[AP(depthwise_conv, bias)].rank - 1];
         e->channels = e->channels < last ? e->channels : last;
@@ -154,12 +154,12 @@ static bool depthwise_places(const struct lane *l, const struct bound_insn *i, s
     return true;
 }
 
-static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
+static void depthwise_direct(const struct worker *me, const struct bound_insn *i,
                              const struct bound_image *m, const struct image_places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
                          *w = &i->o[AP(depthwise_conv, weights)];
-    const char *image = operand_address(l, x);
+    const char *image = operand_address(me, x);
     const void *rows[MAX_TAPS];
     for (int64_t t = 0; t < e->taps_h; t++) {
         int64_t r = first_row + t * NUMBER(i, depthwise_conv, dilation_h);
@@ -178,16 +178,16 @@ static void depthwise_direct(const struct lane *l, const struct bound_insn *i,
         .first = 0,
         .pixels = (int)e->pixels,
         .bf16 = x->dtype == DT_BF16,
-        .weights = (const float *)operand_address(l, w),
+        .weights = (const float *)operand_address(me, w),
         .weight_step = w->step[1],
-        .out = operand_address(l, y),
+        .out = operand_address(me, y),
         .out_step = y->step[0],
         .out_bf16 = y->dtype == DT_BF16,
         .epilogue = {.activation = m->f,
                      .p = {i->flt[FLT(depthwise_conv, a)], i->flt[FLT(depthwise_conv, b)]}}};
     if (i->o[AP(depthwise_conv, bias)].mem)
-        d.epilogue.bias = (const float *)operand_address(l, &i->o[AP(depthwise_conv, bias)]);
-    l->k->depthwise(&d);
+        d.epilogue.bias = (const float *)operand_address(me, &i->o[AP(depthwise_conv, bias)]);
+    me->k->depthwise(&d);
 }
 
 static float depthwise_sum(const struct bound_insn *i, const struct image_places *e, const char *image,
@@ -211,15 +211,15 @@ static float depthwise_sum(const struct bound_insn *i, const struct image_places
     return sum;
 }
 
-static void depthwise_general(const struct lane *l, const struct bound_insn *i,
+static void depthwise_general(const struct worker *me, const struct bound_insn *i,
                               const struct bound_image *m, const struct image_places *e, int64_t first_row)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *b = &i->o[AP(depthwise_conv, bias)];
-    const char *image = operand_address(l, &i->o[AP(depthwise_conv, image)]),
-               *weights = operand_address(l, &i->o[AP(depthwise_conv, weights)]);
-    const char *bias = b->mem ? operand_address(l, b) : NULL;
-    char *out = operand_address(l, y);
-    float *row = (float *)l->scratch;
+    const char *image = operand_address(me, &i->o[AP(depthwise_conv, image)]),
+               *weights = operand_address(me, &i->o[AP(depthwise_conv, weights)]);
+    const char *bias = b->mem ? operand_address(me, b) : NULL;
+    char *out = operand_address(me, y);
+    float *row = (float *)me->scratch;
     struct out_row to = {row, 1};
     for (int64_t p = 0; p < e->pixels; p++) {
         for (int64_t c = 0; c < e->channels; c++) {
@@ -229,24 +229,24 @@ static void depthwise_general(const struct lane *l, const struct bound_insn *i,
             if (bias)
                 row[c] += load_one(b, bias + c * b->step[b->rank - 1] * b->size);
         }
-        alu_run(l, &m->alu, to, (struct in_row){row, 1}, (struct in_row){row, 1}, e->channels);
-        store_row(l, y, out + p * y->step[0] * y->size, y->step[1], row, e->channels);
+        alu_run(me, &m->alu, to, (struct in_row){row, 1}, (struct in_row){row, 1}, e->channels);
+        store_row(me, y, out + p * y->step[0] * y->size, y->step[1], row, e->channels);
     }
 }
 
-void exec_depthwise_conv(struct lane *l, const struct bound_insn *i)
+void exec_depthwise_conv(struct worker *me, const struct bound_insn *i)
 {
     const struct bound_image *m = i->prepared;
     struct image_places e;
-    if (!depthwise_places(l, i, &e))
+    if (!depthwise_places(me, i, &e))
         return;
     int64_t first_row =
-        number_at(l, &i->imm[IMM(depthwise_conv, row)]) * NUMBER(i, depthwise_conv, stride_h) -
+        number_at(me, &i->imm[IMM(depthwise_conv, row)]) * NUMBER(i, depthwise_conv, stride_h) -
         NUMBER(i, depthwise_conv, pad_h);
     if (m->direct)
-        depthwise_direct(l, i, m, &e, first_row);
+        depthwise_direct(me, i, m, &e, first_row);
     else
-        depthwise_general(l, i, m, &e, first_row);
+        depthwise_general(me, i, m, &e, first_row);
 }
 
 /* ---- pooling ---- */
@@ -276,7 +276,7 @@ static float pool_one(const struct operand *x, const char *image, const struct i
 }
 
 /* The greatest of 8-bit numbers. */
-static void pool_bytes(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
+static void pool_bytes(const struct worker *me, const struct bound_insn *i, const struct image_window *w,
                        const char *image, char *out, int64_t channels)
 {
     const struct operand *x = &i->o[AP(window_pool, image)];
@@ -290,7 +290,7 @@ static void pool_bytes(const struct lane *l, const struct bound_insn *i, const s
                 taps[n++] = (const uint8_t *)image + r * x->step[0] + c * x->step[1];
         }
     if (n)
-        l->k->pool_max_bytes((uint8_t *)out, taps, n, (size_t)channels, is_signed);
+        me->k->pool_max_bytes((uint8_t *)out, taps, n, (size_t)channels, is_signed);
     else
         memset(out, is_signed ? 0x80 : 0, (size_t)channels);
 }
@@ -309,7 +309,7 @@ static int64_t list_taps(const struct operand *x, const char *image, const struc
 }
 
 /* One pixel; or neighbours that have all their columns inside, as one pixel of more channels. */
-static void pool_pixels(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
+static void pool_pixels(const struct worker *me, const struct bound_insn *i, const struct image_window *w,
                         const char *image, char *out, int64_t channels)
 {
     const struct bound_image *m = i->prepared;
@@ -317,30 +317,30 @@ static void pool_pixels(const struct lane *l, const struct bound_insn *i, const 
     bool max = i->func[FUNC(window_pool, op)] == OP_max,
          count_pad = NUMBER(i, window_pool, count_pad) != 0;
     if (m->bytes) {
-        pool_bytes(l, i, w, image, out, channels);
+        pool_bytes(me, i, w, image, out, channels);
         return;
     }
     const float *taps[MAX_TAPS];
     int64_t places = w->kernel_h * w->kernel_w;
     int64_t inside = m->direct ? list_taps(x, image, w, taps) : 0;
     if (inside && max) {
-        l->k->pool_max((float *)out, taps, (size_t)inside, (size_t)channels);
+        me->k->pool_max((float *)out, taps, (size_t)inside, (size_t)channels);
     } else if (inside) {
         float scale = 1.0f / (float)(count_pad ? places : inside);
-        l->k->pool_sum((float *)out, taps, (size_t)inside, (size_t)channels, scale);
+        me->k->pool_sum((float *)out, taps, (size_t)inside, (size_t)channels, scale);
     } else {
         for (int64_t c = 0; c < channels; c++) {
             int64_t found;
             float v = pool_one(x, image, w, max, c, &found);
             if (!max && (count_pad || found))
                 v /= (float)(count_pad ? places : found);
-            store_one(l, y, out + c * y->step[y->rank - 1] * y->size, v);
+            store_one(me, y, out + c * y->step[y->rank - 1] * y->size, v);
         }
     }
 }
 
 /* A row of every channel, whose pixels lie together. */
-static void pool_columns(const struct lane *l, const struct bound_insn *i, const struct image_window *w,
+static void pool_columns(const struct worker *me, const struct bound_insn *i, const struct image_window *w,
                          const char *image, char *out, int64_t pixels, int64_t channels)
 {
     const struct bound_image *m = i->prepared;
@@ -360,12 +360,12 @@ static void pool_columns(const struct lane *l, const struct bound_insn *i, const
                          .pad = (int)NUMBER(i, window_pool, pad_w),
                          .pixels = (size_t)pixels,
                          .y = (float *)out,
-                         .work = (float *)l->scratch,
+                         .work = (float *)me->scratch,
                          .max = i->func[FUNC(window_pool, op)] == OP_max,
                          .height_counted = (float)counted,
                          .counts = m->counts};
     for (int64_t c = 0; c < channels; c++) {
-        l->k->pool_row(&r);
+        me->k->pool_row(&r);
         for (int64_t t = 0; t < height; t++)
             rows[t] += x->step[2];
         r.y += y->step[y->rank - 1];
@@ -373,7 +373,7 @@ static void pool_columns(const struct lane *l, const struct bound_insn *i, const
 }
 
 /* One row of pixels, of which `column` is the first that windows see. */
-static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, struct image_window w,
+static void pool_pixel_row(const struct worker *me, const struct bound_insn *i, struct image_window w,
                            const char *image, char *out, int64_t pixels, int64_t channels)
 {
     const struct bound_image *m = i->prepared;
@@ -384,27 +384,27 @@ static void pool_pixel_row(const struct lane *l, const struct bound_insn *i, str
     for (int64_t p = 0, run; p < pixels; p += run) {
         int64_t inside = w.width - (w.kernel_w - 1) * w.dilation_w - w.column, left = pixels - p;
         run = joint && w.column >= 0 && inside > 1 ? (inside < left ? inside : left) : 1;
-        pool_pixels(l, i, &w, image, out, channels * run);
+        pool_pixels(me, i, &w, image, out, channels * run);
         w.column += run * stride;
         out += run * step * y->size;
     }
 }
 
-void exec_window_pool(struct lane *l, const struct bound_insn *i)
+void exec_window_pool(struct worker *me, const struct bound_insn *i)
 {
     const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
     bool pixels =
-        counts_now(l, i, AP(window_pool, image), xc); /* without any, windows lie in the padding */
-    if (!counts_now(l, i, AP(window_pool, dst), yc) || (!pixels && m->bytes))
+        counts_now(me, i, AP(window_pool, image), xc); /* without any, windows lie in the padding */
+    if (!counts_now(me, i, AP(window_pool, dst), yc) || (!pixels && m->bytes))
         return;
     int last = y->rank - 1;
     int64_t channels = yc[last] < xc[2] ? yc[last] : xc[2],
-            row = number_at(l, &i->imm[IMM(window_pool, row)]);
+            row = number_at(me, &i->imm[IMM(window_pool, row)]);
     int64_t rows = last == 2 ? yc[0] : 1;
-    const char *image = operand_address(l, x);
-    char *out = operand_address(l, y);
+    const char *image = operand_address(me, x);
+    char *out = operand_address(me, y);
     for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size) {
         struct image_window w = {(row + r) * NUMBER(i, window_pool, stride_h) -
                                NUMBER(i, window_pool, pad_h),
@@ -416,8 +416,8 @@ void exec_window_pool(struct lane *l, const struct bound_insn *i)
                            NUMBER(i, window_pool, dilation_h),
                            NUMBER(i, window_pool, dilation_w)};
         if (m->columns && pixels)
-            pool_columns(l, i, &w, image, out, yc[last - 1], channels);
+            pool_columns(me, i, &w, image, out, yc[last - 1], channels);
         else
-            pool_pixel_row(l, i, w, image, out, yc[last - 1], channels);
+            pool_pixel_row(me, i, w, image, out, yc[last - 1], channels);
     }
 }

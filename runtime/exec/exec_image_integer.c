@@ -67,23 +67,23 @@ bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const st
     return true;
 }
 
-void exec_depthwise_integer(struct lane *l, const struct bound_insn *i)
+void exec_depthwise_integer(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *y = &i->o[AP(depthwise_integer, dst)],
                          *x = &i->o[AP(depthwise_integer, image)];
     int64_t count[MAX_AP_RANK], image_count[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(depthwise_integer, dst), count) || count[1] != y->count[1])
+    if (!counts_now(me, i, AP(depthwise_integer, dst), count) || count[1] != y->count[1])
         return;
-    bool some = counts_now(l, i, AP(depthwise_integer, image), image_count);
-    const uint8_t *image = (const uint8_t *)operand_address(l, x), *rows[MAX_ROWS];
-    int64_t first = number_at(l, &i->imm[IMM(depthwise_integer, row)]) *
+    bool some = counts_now(me, i, AP(depthwise_integer, image), image_count);
+    const uint8_t *image = (const uint8_t *)operand_address(me, x), *rows[MAX_ROWS];
+    int64_t first = number_at(me, &i->imm[IMM(depthwise_integer, row)]) *
                         NUMBER(i, depthwise_integer, stride_h) -
                     NUMBER(i, depthwise_integer, pad_h);
     for (int64_t t = 0; t < NUMBER(i, depthwise_integer, kernel_h); t++) {
         int64_t r = first + t * NUMBER(i, depthwise_integer, dilation_h);
         rows[t] = some && r >= 0 && r < x->count[0] ? image + r * x->step[0] : NULL;
     }
-    uint8_t *outside = (uint8_t *)l->scratch;
+    uint8_t *outside = (uint8_t *)me->scratch;
     memset(outside, (int)NUMBER(i, depthwise_integer, outside), (size_t)count[1]);
     struct depthwise_integer_row d = {
         .rows = rows,
@@ -97,15 +97,15 @@ void exec_depthwise_integer(struct lane *l, const struct bound_insn *i)
         .channels = (int)count[1],
         .pixels = (int)count[0],
         .outside = outside,
-        .weights = (const int8_t *)operand_address(l, &i->o[AP(depthwise_integer, weights)]),
+        .weights = (const int8_t *)operand_address(me, &i->o[AP(depthwise_integer, weights)]),
         .out_step = y->step[0],
     };
     struct requantize as = {.is_signed = y->dtype == DT_I8,
                             .zero = (int)i->flt[FLT(depthwise_integer, zero)]};
-    char *to = operand_address(l, y);
+    char *to = operand_address(me, y);
     if (i->o[AP(depthwise_integer, terms)].mem)
         d.bias =
-            (const int32_t *)(const void *)operand_address(l, &i->o[AP(depthwise_integer, terms)]);
+            (const int32_t *)(const void *)operand_address(me, &i->o[AP(depthwise_integer, terms)]);
     if (y->dtype == DT_I32) {
         d.sums = (int32_t *)(void *)to;
     } else {
@@ -115,5 +115,5 @@ void exec_depthwise_integer(struct lane *l, const struct bound_insn *i)
         d.as = &as;
         d.bytes = (uint8_t *)to;
     }
-    l->k->depthwise_integer(&d);
+    me->k->depthwise_integer(&d);
 }

@@ -54,13 +54,13 @@ static void combine_integers(const struct scatter_combine *c, const struct opera
 }
 
 /* Elements one after the other where they are in the same place (ys 0). */
-static void combine_row(const struct lane *l, const struct scatter_combine *c, const struct operand *y,
+static void combine_row(const struct worker *me, const struct scatter_combine *c, const struct operand *y,
                         char *to, int64_t ys, const struct operand *x, const char *from, int64_t xs,
                         int64_t n)
 {
     float a[CHUNK], b[CHUNK], z[CHUNK];
     if (c->plain) {
-        convert_row(l, y, to, ys, x, from, xs, n);
+        convert_row(me, y, to, ys, x, from, xs, n);
         return;
     }
     if (c->integers) {
@@ -70,9 +70,9 @@ static void combine_row(const struct lane *l, const struct scatter_combine *c, c
     for (int64_t at = 0, m; at < n; at += m) {
         m = ys == 0 ? 1 : n - at < CHUNK ? n - at : CHUNK;
         char *place = to + at * ys * y->size;
-        alu_run(l, &c->f, (struct out_row){z, 1}, fetch(l, y, place, ys, m, a),
-                fetch(l, x, from + at * xs * x->size, xs, m, b), m);
-        store_row(l, y, place, ys, z, m);
+        alu_run(me, &c->f, (struct out_row){z, 1}, fetch(me, y, place, ys, m, a),
+                fetch(me, x, from + at * xs * x->size, xs, m, b), m);
+        store_row(me, y, place, ys, z, m);
     }
 }
 
@@ -99,18 +99,18 @@ bool prepare_accumulate(struct binding *b, struct bound_insn *i, const struct in
                         i->func[FUNC(dma_accumulate, op)], c);
 }
 
-static void accumulate_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void accumulate_row(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct operand *y = &i->o[AP(dma_accumulate, dst)], *x = &i->o[AP(dma_accumulate, src)];
     int last = i->shape.rank - 1;
-    combine_row(l, i->prepared, y, p[AP(dma_accumulate, dst)], y->step[last], x,
+    combine_row(me, i->prepared, y, p[AP(dma_accumulate, dst)], y->step[last], x,
                 p[AP(dma_accumulate, src)], x->step[last], count[last]);
 }
 
-void exec_dma_accumulate(struct lane *l, const struct bound_insn *i)
+void exec_dma_accumulate(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, accumulate_row);
+    run_rows(me, i, accumulate_row);
 }
 
 /* ---- gather, scatter ---- */
@@ -166,22 +166,22 @@ static int64_t load_index(const struct operand *x, const char *p)
 }
 
 /* Indices are told as the elements that they lead to. */
-static void out_of_bounds(struct lane *l, const struct bound_insn *i, int64_t index)
+static void out_of_bounds(struct worker *me, const struct bound_insn *i, int64_t index)
 {
     const struct scatter_combine *c = i->prepared;
     int64_t stride = i->imm[STRIDE].base, limit = i->imm[LIMIT].base;
     int64_t at, size = c->elements >= 0 ? c->elements : limit;
-    if (atomic_load(l->error))
+    if (atomic_load(me->error))
         return;
     if (c->elements < 0 || __builtin_mul_overflow(index, stride, &at))
         at = index;
-    snprintf(l->text, sizeof l->text, "%s: index %lld is out of bounds for axis 0 with size %lld",
+    snprintf(me->text, sizeof me->text, "%s: index %lld is out of bounds for axis 0 with size %lld",
              insn_info(i->op)->name, (long long)at, (long long)size);
-    lane_fail(l, l->text);
+    worker_fail(me, me->text);
 }
 
 /* n elements that go with one index. */
-static void indirect_run(struct lane *l, const struct bound_insn *i, char *const *p, int64_t at,
+static void indirect_run(struct worker *me, const struct bound_insn *i, char *const *p, int64_t at,
                          int64_t n, int64_t index)
 {
     const struct operand *y = &i->o[TO], *x = &i->o[FROM];
@@ -189,36 +189,36 @@ static void indirect_run(struct lane *l, const struct bound_insn *i, char *const
     int64_t ys = y->step[last], xs = x->step[last], limit = i->imm[LIMIT].base;
     if (index < 0 || index >= limit) {
         if (!i->imm[SKIP].base)
-            out_of_bounds(l, i, index);
+            out_of_bounds(me, i, index);
         return;
     }
     int64_t further = index * i->imm[STRIDE].base;
     int64_t to = at * ys + (i->op == INSN_scatter ? further : 0),
             from = at * xs + (i->op == INSN_gather ? further : 0);
-    combine_row(l, i->prepared, y, p[TO] + to * y->size, ys, x, p[FROM] + from * x->size, xs, n);
+    combine_row(me, i->prepared, y, p[TO] + to * y->size, ys, x, p[FROM] + from * x->size, xs, n);
 }
 
-static void indirect_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void indirect_row(struct worker *me, const struct bound_insn *i, char *const *p,
                          const int64_t *count)
 {
     const struct operand *x = &i->o[INDEX];
     int last = i->shape.rank - 1;
     if (x->step[last] == 0) {
-        indirect_run(l, i, p, 0, count[last], load_index(x, p[INDEX]));
+        indirect_run(me, i, p, 0, count[last], load_index(x, p[INDEX]));
         return;
     }
     for (int64_t k = 0; k < count[last]; k++)
-        indirect_run(l, i, p, k, 1, load_index(x, p[INDEX] + k * x->step[last] * x->size));
+        indirect_run(me, i, p, k, 1, load_index(x, p[INDEX] + k * x->step[last] * x->size));
 }
 
-void exec_gather(struct lane *l, const struct bound_insn *i)
+void exec_gather(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, indirect_row);
+    run_rows(me, i, indirect_row);
 }
 
-void exec_scatter(struct lane *l, const struct bound_insn *i)
+void exec_scatter(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, indirect_row);
+    run_rows(me, i, indirect_row);
 }
 
 /* ---- local_gather: rows in groups of 16, which share their indices ---- */
@@ -260,24 +260,24 @@ bool prepare_local_gather(struct binding *b, struct bound_insn *i, const struct 
            fail(b->d, "local_gather: indices of %s, expected integers", dtype_name(index->dtype));
 }
 
-void exec_local_gather(struct lane *l, const struct bound_insn *i)
+void exec_local_gather(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *dst = &i->o[AP(local_gather, dst)], *src = &i->o[AP(local_gather, src)],
                          *index = &i->o[AP(local_gather, index)];
     int64_t elements = i->imm[IMM(local_gather, elements)].base,
             valid = i->imm[IMM(local_gather, valid)].base;
-    char *to = operand_address(l, dst), *from = operand_address(l, src),
-         *list = operand_address(l, index);
+    char *to = operand_address(me, dst), *from = operand_address(me, src),
+         *list = operand_address(me, index);
     for (int64_t row = 0; row < dst->count[0]; row++)
         for (int64_t j = 0; j < valid; j++) {
             int64_t r = row / GROUP * GROUP + j % GROUP, c = j / GROUP;
             int64_t k = dtype_load_i64(
                 index->dtype, list + (r * index->step[0] + c * index->step[1]) * index->size, 0);
             if (k < 0 || k + elements > src->count[1]) {
-                lane_fail(l, "local_gather: an index is out of bounds of its row");
+                worker_fail(me, "local_gather: an index is out of bounds of its row");
                 return;
             }
-            convert_row(l, dst, to + (row * dst->step[0] + j * elements * dst->step[1]) * dst->size,
+            convert_row(me, dst, to + (row * dst->step[0] + j * elements * dst->step[1]) * dst->size,
                         dst->step[1], src,
                         from + (row * src->step[0] + k * src->step[1]) * src->size, src->step[1],
                         elements);
@@ -286,11 +286,11 @@ void exec_local_gather(struct lane *l, const struct bound_insn *i)
 
 /* ---- nc_stream_shuffle: rows in groups of 32 ---- */
 
-enum { LANES = 32, PER_NUMBER = 5, KEEP = 255 };
+enum { SHUFFLED = 32, PER_NUMBER = 5, KEEP = 255 };
 
-static int lane_of(const struct bound_insn *i, int lane)
+static int source_of(const struct bound_insn *i, int row)
 {
-    return (int)(i->imm[lane / PER_NUMBER].base >> lane % PER_NUMBER * 8 & 255);
+    return (int)(i->imm[row / PER_NUMBER].base >> row % PER_NUMBER * 8 & 255);
 }
 
 static int64_t row_elements(const struct operand *o)
@@ -311,33 +311,33 @@ bool prepare_shuffle(struct binding *b, struct bound_insn *i, const struct insn 
                     "(partitions, elements) of as many elements",
                     dst->rank, src->rank);
     for (int64_t r = 0; r < dst->count[0]; r++) {
-        int lane = lane_of(i, (int)(r % LANES));
-        if (lane != KEEP && (lane >= LANES || r / LANES * LANES + lane >= src->count[0]))
+        int from = source_of(i, (int)(r % SHUFFLED));
+        if (from != KEEP && (from >= SHUFFLED || r / SHUFFLED * SHUFFLED + from >= src->count[0]))
             return fail(b->d,
-                        "nc_stream_shuffle: partition %lld takes lane %d, src has %lld partitions",
-                        (long long)r, lane, (long long)src->count[0]);
+                        "nc_stream_shuffle: partition %lld takes row %d of its 32, src has %lld partitions",
+                        (long long)r, from, (long long)src->count[0]);
     }
     if (!not_cut(b, i))
         return false;
-    need_scratch(b, LANES * row_elements(src) * src->size);
+    need_scratch(b, SHUFFLED * row_elements(src) * src->size);
     return dst->dtype == src->dtype || only_numbers(b, i, insn);
 }
 
-void exec_nc_stream_shuffle(struct lane *l, const struct bound_insn *i)
+void exec_nc_stream_shuffle(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *dst = &i->o[AP(nc_stream_shuffle, dst)],
                          *src = &i->o[AP(nc_stream_shuffle, src)];
-    char *to = operand_address(l, dst), *from = operand_address(l, src);
+    char *to = operand_address(me, dst), *from = operand_address(me, src);
     int64_t n = src->count[1], pitch = n * src->size;
-    for (int64_t group = 0; group < dst->count[0]; group += LANES) {
-        int64_t have = src->count[0] - group < LANES ? src->count[0] - group : LANES;
+    for (int64_t group = 0; group < dst->count[0]; group += SHUFFLED) {
+        int64_t have = src->count[0] - group < SHUFFLED ? src->count[0] - group : SHUFFLED;
         for (int64_t r = 0; r < have; r++) /* dst may be src */
-            l->k->copy(l->scratch + r * pitch, src->size,
-                       from + (group + r) * src->step[0] * src->size, src->step[1] * src->size,
-                       (size_t)n, src->size);
-        for (int64_t r = 0; r < LANES && group + r < dst->count[0]; r++)
-            if (lane_of(i, (int)r) != KEEP)
-                convert_row(l, dst, to + (group + r) * dst->step[0] * dst->size, dst->step[1], src,
-                            l->scratch + lane_of(i, (int)r) * pitch, 1, n);
+            me->k->copy(me->scratch + r * pitch, src->size,
+                        from + (group + r) * src->step[0] * src->size, src->step[1] * src->size,
+                        (size_t)n, src->size);
+        for (int64_t r = 0; r < SHUFFLED && group + r < dst->count[0]; r++)
+            if (source_of(i, (int)r) != KEEP)
+                convert_row(me, dst, to + (group + r) * dst->step[0] * dst->size, dst->step[1], src,
+                            me->scratch + source_of(i, (int)r) * pitch, 1, n);
     }
 }

@@ -49,7 +49,7 @@ static inline int64_t value_at(int64_t base, int64_t step, int64_t k)
     return (int64_t)((uint64_t)base + (uint64_t)step * (uint64_t)k);
 }
 
-static void iota_row(const struct lane *l, const struct operand *y, char *p, int64_t base,
+static void iota_row(const struct worker *me, const struct operand *y, char *p, int64_t base,
                      int64_t step, int64_t n)
 {
     int64_t apart = y->step[y->rank - 1] * y->size;
@@ -69,7 +69,7 @@ static void iota_row(const struct lane *l, const struct operand *y, char *p, int
         } else if (integer) {
             dtype_store_i64(y->dtype, p + k * apart, 0, v);
         } else {
-            store_one(l, y, p + k * apart, (float)v);
+            store_one(me, y, p + k * apart, (float)v);
         }
     }
 }
@@ -93,7 +93,7 @@ static bool holds(int compare, int64_t v)
 }
 
 /* Runs of elements that are all kept or all filled. */
-static void predicate_row(const struct lane *l, const struct bound_insn *i, char *y, const char *x,
+static void predicate_row(const struct worker *me, const struct bound_insn *i, char *y, const char *x,
                           int64_t base, int64_t step, int64_t n)
 {
     const struct predicate *p = i->prepared;
@@ -101,7 +101,7 @@ static void predicate_row(const struct lane *l, const struct bound_insn *i, char
     int c = to->rank - 1;
     int64_t xs = from->count[c] == 1 ? 0 : from->step[c], ys = to->step[c];
     char fill[16];
-    store_one(l, to, fill, i->flt[FLT(affine_predicate, fill)]);
+    store_one(me, to, fill, i->flt[FLT(affine_predicate, fill)]);
     for (int64_t k = 0; k < n;) {
         bool keep = holds(p->compare, value_at(base, step, k));
         int64_t end = k + 1;
@@ -109,28 +109,28 @@ static void predicate_row(const struct lane *l, const struct bound_insn *i, char
             end++;
         char *at = y + k * ys * to->size;
         if (keep)
-            convert_row(l, to, at, ys, from, x + k * xs * from->size, xs, end - k);
+            convert_row(me, to, at, ys, from, x + k * xs * from->size, xs, end - k);
         else
-            l->k->copy(at, ys * to->size, fill, 0, (size_t)(end - k), to->size);
+            me->k->copy(at, ys * to->size, fill, 0, (size_t)(end - k), to->size);
         k = end;
     }
 }
 
-static void exec_pattern(struct lane *l, const struct bound_insn *i)
+static void exec_pattern(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *y = &i->o[DST], *x = i->nops > SRC ? &i->o[SRC] : NULL;
     int64_t count[MAX_AP_RANK], of_src[MAX_AP_RANK], at[MAX_AP_RANK] = {0}, step[MAX_AP_RANK];
     int rank = y->rank, last = rank - 1;
-    if (!counts_now(l, i, DST, count) || (x && !counts_now(l, i, SRC, of_src)))
+    if (!counts_now(me, i, DST, count) || (x && !counts_now(me, i, SRC, of_src)))
         return;
     for (int d = 0; d < rank && x; d++) /* edges cut both */
         if (x->count[d] != 1 && of_src[d] < count[d])
             count[d] = of_src[d];
-    char *to = operand_address(l, y);
-    const char *from = x ? operand_address(l, x) : NULL;
-    int64_t base = number_at(l, &i->imm[BASE]);
+    char *to = operand_address(me, y);
+    const char *from = x ? operand_address(me, x) : NULL;
+    int64_t base = number_at(me, &i->imm[BASE]);
     for (int d = 0; d < rank; d++)
-        step[d] = number_at(l, &i->imm[LAST_STEP - last + d]);
+        step[d] = number_at(me, &i->imm[LAST_STEP - last + d]);
     for (;;) {
         int64_t v = base, there = 0, here = 0;
         for (int d = 0; d < last; d++) {
@@ -139,10 +139,10 @@ static void exec_pattern(struct lane *l, const struct bound_insn *i)
             here += x && x->count[d] != 1 ? at[d] * x->step[d] : 0;
         }
         if (x)
-            predicate_row(l, i, to + there * y->size, from + here * x->size, v, step[last],
+            predicate_row(me, i, to + there * y->size, from + here * x->size, v, step[last],
                           count[last]);
         else
-            iota_row(l, y, to + there * y->size, v, step[last], count[last]);
+            iota_row(me, y, to + there * y->size, v, step[last], count[last]);
         int d = last - 1;
         while (d >= 0 && ++at[d] == count[d])
             at[d--] = 0;
@@ -151,14 +151,14 @@ static void exec_pattern(struct lane *l, const struct bound_insn *i)
     }
 }
 
-void exec_iota_pattern(struct lane *l, const struct bound_insn *i)
+void exec_iota_pattern(struct worker *me, const struct bound_insn *i)
 {
-    exec_pattern(l, i);
+    exec_pattern(me, i);
 }
 
-void exec_affine_predicate(struct lane *l, const struct bound_insn *i)
+void exec_affine_predicate(struct worker *me, const struct bound_insn *i)
 {
-    exec_pattern(l, i);
+    exec_pattern(me, i);
 }
 
 /* ---- range_select ---- */
@@ -180,7 +180,7 @@ bool prepare_range_select(struct binding *b, struct bound_insn *i, const struct 
     return only_numbers(b, i, insn);
 }
 
-static void range_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void range_row(struct worker *me, const struct bound_insn *i, char *const *p,
                       const int64_t *count)
 {
     const struct pattern_range *f = i->prepared;
@@ -188,7 +188,7 @@ static void range_row(struct lane *l, const struct bound_insn *i, char *const *p
                          *reduced = &i->o[AP(range_select, reduced)];
     int last = i->shape.rank - 1;
     int64_t n = count[last], ys = dst->step[last], xs = src->step[last],
-            start = number_at(l, &i->imm[IMM(range_select, start)]);
+            start = number_at(me, &i->imm[IMM(range_select, start)]);
     float bound[2], x[CHUNK], y[CHUNK], index[CHUNK], largest = -INFINITY;
     uint8_t keep[CHUNK], other[CHUNK];
     for (int k = 0; k < 2; k++)
@@ -198,22 +198,22 @@ static void range_row(struct lane *l, const struct bound_insn *i, char *const *p
         for (int64_t k = 0; k < m; k++)
             index[k] = (float)(start + at + k);
         struct in_row j = {index, 1};
-        l->k->compare[f->f[0].index](keep, 1, j, (struct in_row){&bound[0], 0}, (size_t)m);
-        l->k->compare[f->f[1].index](other, 1, j, (struct in_row){&bound[1], 0}, (size_t)m);
+        me->k->compare[f->f[0].index](keep, 1, j, (struct in_row){&bound[0], 0}, (size_t)m);
+        me->k->compare[f->f[1].index](other, 1, j, (struct in_row){&bound[1], 0}, (size_t)m);
         for (int64_t k = 0; k < m; k++)
             keep[k] &= other[k];
-        struct in_row rx = fetch(l, src, p[AP(range_select, src)] + at * xs * src->size, xs, m, x);
-        l->k->select((struct out_row){y, 1}, keep, 1, rx,
-                     (struct in_row){&i->flt[FLT(range_select, fill)], 0}, (size_t)m);
+        struct in_row rx = fetch(me, src, p[AP(range_select, src)] + at * xs * src->size, xs, m, x);
+        me->k->select((struct out_row){y, 1}, keep, 1, rx,
+                      (struct in_row){&i->flt[FLT(range_select, fill)], 0}, (size_t)m);
         if (reduced->mem)
-            largest = fmaxf(largest, l->k->reduce[REDUCE_max]((struct in_row){y, 1}, (size_t)m));
-        store_row(l, dst, p[AP(range_select, dst)] + at * ys * dst->size, ys, y, m);
+            largest = fmaxf(largest, me->k->reduce[REDUCE_max]((struct in_row){y, 1}, (size_t)m));
+        store_row(me, dst, p[AP(range_select, dst)] + at * ys * dst->size, ys, y, m);
     }
     if (reduced->mem)
-        store_one(l, reduced, p[AP(range_select, reduced)], largest);
+        store_one(me, reduced, p[AP(range_select, reduced)], largest);
 }
 
-void exec_range_select(struct lane *l, const struct bound_insn *i)
+void exec_range_select(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, range_row);
+    run_rows(me, i, range_row);
 }

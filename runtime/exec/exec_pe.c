@@ -3,7 +3,7 @@
  *
  * Tiles are prepared when shapes are bound, one for each combination of counts that clipping can
  * leave. What the tile kernels do not take (strided rows, other element types, stationaries that
- * are not packed) is brought into shape in the lane's scratch memory first.
+ * are not packed) is brought into shape in the worker's scratch memory first.
  */
 #include "runtime/exec/engine.h"
 
@@ -326,13 +326,13 @@ struct product_extent {
 
 /* Counts in force: the least that any operand has, so that no operand is read outside what was
  * checked. */
-static bool extent_now(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static bool extent_now(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                        struct product_extent *e)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     int64_t cc[MAX_AP_RANK], wc[MAX_AP_RANK], ac[MAX_AP_RANK];
-    if (!counts_now(l, i, DST, cc) || !counts_now(l, i, STATIONARY, wc) ||
-        !counts_now(l, i, MOVING, ac))
+    if (!counts_now(me, i, DST, cc) || !counts_now(me, i, STATIONARY, wc) ||
+        !counts_now(me, i, MOVING, ac))
         return false;
     e->rows = cc[c->rank - 2] < ac[a->rank - 2] ? cc[c->rank - 2] : ac[a->rank - 2];
     e->columns = cc[c->rank - 1] < wc[w->rank - 1] ? cc[c->rank - 1] : wc[w->rank - 1];
@@ -359,7 +359,7 @@ static int64_t batch_offset(const struct operand *o, const struct matmul *m, con
     return at;
 }
 
-static void convert_moving(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static void convert_moving(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                            const struct product_extent *e, const char *from, char *to)
 {
     const struct operand *a = &i->o[MOVING];
@@ -368,19 +368,19 @@ static void convert_moving(const struct lane *l, const struct bound_insn *i, con
     for (int64_t n = 0; n < e->batches; n++) {
         const char *x = from + batch_offset(a, m, e, n) * a->size;
         if (across) {
-            l->k->transpose(to, e->k, x, a->step[a->rank - 1], (size_t)e->k, (size_t)e->rows,
-                            (size_t)m->a_size);
+            me->k->transpose(to, e->k, x, a->step[a->rank - 1], (size_t)e->k, (size_t)e->rows,
+                             (size_t)m->a_size);
             to += e->rows * e->k * m->a_size;
             continue;
         }
         for (int64_t r = 0; r < e->rows; r++, to += e->k * m->a_size)
-            convert_row(l, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size,
+            convert_row(me, &as, to, 1, a, x + r * a->step[a->rank - 2] * a->size,
                         a->step[a->rank - 1], e->k);
     }
 }
 
 /* One [k][columns] block in the layout of neff/isa/pack.h with the given pitch. */
-static void pack_block(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static void pack_block(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                        const struct product_extent *e, int64_t pitch, const char *x, char *to)
 {
     const struct operand *w = &i->o[STATIONARY];
@@ -388,32 +388,32 @@ static void pack_block(const struct lane *l, const struct bound_insn *i, const s
     struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype,
                          .size = (uint8_t)m->w_size};
     if (w->dtype == as.dtype && ks == 1 && m->type == GEMM_F32) {
-        l->k->transpose(to, pitch, x, ms, (size_t)e->columns, (size_t)e->k, 4);
+        me->k->transpose(to, pitch, x, ms, (size_t)e->columns, (size_t)e->k, 4);
         return;
     }
     if (ks == 1 && m->type == GEMM_BF16 && e->k % 2 == 0 &&
         ms % 2 == 0) { /* pairs as one element */
-        l->k->transpose(to, pitch, x, ms / 2, (size_t)e->columns, (size_t)e->k / 2, 4);
+        me->k->transpose(to, pitch, x, ms / 2, (size_t)e->columns, (size_t)e->k / 2, 4);
         return;
     }
     if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_BF16) {
         const uint16_t *row = (const uint16_t *)x;
         for (int64_t k = 0; k < e->k; k += 2, row += 2 * ks)
-            l->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
-                             (size_t)e->columns);
+            me->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
+                              (size_t)e->columns);
         return;
     }
     for (int64_t k = 0; k < round_up(e->k, unit); k++) {
         char *row = to + (k / unit * pitch * unit + k % unit) * m->w_size;
         if (k < e->k)
-            convert_row(l, &as, row, unit, w, x + k * ks * w->size, ms, e->columns);
+            convert_row(me, &as, row, unit, w, x + k * ks * w->size, ms, e->columns);
         else
             for (int64_t o = 0; o < e->columns; o++)
                 memset(row + o * unit * m->w_size, 0, (size_t)m->w_size);
     }
 }
 
-static void pack_stationary(const struct lane *l, const struct bound_insn *i,
+static void pack_stationary(const struct worker *me, const struct bound_insn *i,
                             const struct matmul *m, const struct product_extent *e, const char *from,
                             char *to)
 {
@@ -421,10 +421,10 @@ static void pack_stationary(const struct lane *l, const struct bound_insn *i,
     int64_t pitch = pitch_for(m, e->columns),
             block = round_up(e->k, unit_of[m->type]) * pitch * m->w_size;
     for (int64_t n = 0; n < e->batches; n++, to += block)
-        pack_block(l, i, m, e, pitch, from + batch_offset(w, m, e, n) * w->size, to);
+        pack_block(me, i, m, e, pitch, from + batch_offset(w, m, e, n) * w->size, to);
 }
 
-static void store_result(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static void store_result(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                          const struct product_extent *e, const char *from, char *to, bool accumulate)
 {
     const struct operand *c = &i->o[DST];
@@ -434,7 +434,7 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
         char *y = to + r * rs;
         const char *x = from + r * e->columns * 4;
         if (!accumulate)
-            convert_row(l, c, y, ms, &as, x, 1, e->columns);
+            convert_row(me, c, y, ms, &as, x, 1, e->columns);
         for (int64_t o = 0; USED(GEMM_ACCUMULATES) && accumulate && o < e->columns; o++) {
             double old = dtype_load_f64(c->dtype, y + o * ms * c->size, 0);
             dtype_store_f64(c->dtype, y + o * ms * c->size, 0,
@@ -443,7 +443,7 @@ static void store_result(const struct lane *l, const struct bound_insn *i, const
     }
 }
 
-static const struct gemm *find_variant(const struct lane *l, const struct bound_insn *i,
+static const struct gemm *find_variant(const struct worker *me, const struct bound_insn *i,
                                        const struct matmul *m, const struct product_extent *e,
                                        bool accumulate, struct gemm *own)
 {
@@ -464,11 +464,11 @@ static const struct gemm *find_variant(const struct lane *l, const struct bound_
     o[MOVING].count = count;
     cut.o = o;
     struct gemm_tile t = tile_for(&cut, m, e->rows, e->columns, e->k, accumulate);
-    gemm_prepare(own, &t, l->k->lanes);
+    gemm_prepare(own, &t, me->k->lanes);
     return own;
 }
 
-static void multiply_slow(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static void multiply_slow(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                           const struct product_extent *e, char *const *p, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
@@ -494,18 +494,18 @@ static void multiply_slow(const struct lane *l, const struct bound_insn *i, cons
 
 /* One output of many terms: partial sums along the rows, which is also closer than one long sum.
  * The terms of all batches are brought together: a row costs one fold. */
-static void multiply_dot(const struct lane *l, const struct bound_insn *i, const struct matmul *m,
+static void multiply_dot(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                          const struct product_extent *e, char *const *p, bool accumulate)
 {
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     int64_t terms = e->batches * e->k, c_step = c->step[c->rank - 2], a_step = a->step[a->rank - 2];
-    float *column = (float *)l->scratch, *rows = column + terms, *to = (float *)p[DST];
+    float *column = (float *)me->scratch, *rows = column + terms, *to = (float *)p[DST];
     const float *from = (const float *)p[MOVING];
     for (int64_t n = 0; n < e->batches; n++)
-        l->k->copy(column + n * e->k, 4, (const float *)p[STATIONARY] + batch_offset(w, m, e, n),
-                   w->step[w->rank - 2] * 4, (size_t)e->k, 4);
+        me->k->copy(column + n * e->k, 4, (const float *)p[STATIONARY] + batch_offset(w, m, e, n),
+                    w->step[w->rank - 2] * 4, (size_t)e->k, 4);
     if (e->batches == 1) {
-        l->k->dot(to, c_step, from, a_step, column, (size_t)e->rows, (size_t)terms, accumulate);
+        me->k->dot(to, c_step, from, a_step, column, (size_t)e->rows, (size_t)terms, accumulate);
         return;
     }
     for (int64_t r = 0; r < e->rows; r += DOT_ROWS) {
@@ -515,79 +515,79 @@ static void multiply_dot(const struct lane *l, const struct bound_insn *i, const
             for (int64_t q = 0; q < some; q++)
                 memcpy(rows + q * terms + n * e->k, x + q * a_step, (size_t)e->k * sizeof *x);
         }
-        l->k->dot(to + r * c_step, c_step, rows, terms, column, (size_t)some, (size_t)terms,
-                  accumulate);
+        me->k->dot(to + r * c_step, c_step, rows, terms, column, (size_t)some, (size_t)terms,
+                   accumulate);
     }
 }
 
 /* A sum of nothing. */
-static void clear_result(const struct lane *l, const struct bound_insn *i)
+static void clear_result(const struct worker *me, const struct bound_insn *i)
 {
     const struct operand *c = &i->o[DST];
     int64_t count[MAX_AP_RANK];
-    if (number_at(l, &i->imm[IMM(nc_matmul, accumulate)]) != 0 || !counts_now(l, i, DST, count))
+    if (number_at(me, &i->imm[IMM(nc_matmul, accumulate)]) != 0 || !counts_now(me, i, DST, count))
         return;
-    char *to = operand_address(l, c);
+    char *to = operand_address(me, c);
     for (int64_t r = 0; r < count[c->rank - 2]; r++)
         for (int64_t o = 0; o < count[c->rank - 1]; o++)
             memset(to + (r * c->step[c->rank - 2] + o * c->step[c->rank - 1]) * c->size, 0,
                    c->size);
 }
 
-void exec_nc_matmul(struct lane *l, const struct bound_insn *i)
+void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
 {
     const struct matmul *m = i->prepared;
     struct product_extent e;
     if (m->empty) {
-        clear_result(l, i);
+        clear_result(me, i);
         return;
     }
-    if (!extent_now(l, i, m, &e))
+    if (!extent_now(me, i, m, &e))
         return;
     char *p[OPERANDS];
     for (int n = 0; n < OPERANDS; n++)
-        p[n] = operand_address(l, &i->o[n]);
-    bool accumulate = number_at(l, &i->imm[IMM(nc_matmul, accumulate)]) != 0;
+        p[n] = operand_address(me, &i->o[n]);
+    bool accumulate = number_at(me, &i->imm[IMM(nc_matmul, accumulate)]) != 0;
     if (USED(OTHER_TYPES) && m->slow) {
-        multiply_slow(l, i, m, &e, p, accumulate);
+        multiply_slow(me, i, m, &e, p, accumulate);
         return;
     }
     if (m->dot) {
-        multiply_dot(l, i, m, &e, p, accumulate);
+        multiply_dot(me, i, m, &e, p, accumulate);
         return;
     }
     if (USED(GEMM_UNPACKED) && m->dots) {
-        l->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
-                  i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.columns, (size_t)e.k,
-                  accumulate);
+        me->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
+                   i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.columns, (size_t)e.k,
+                   accumulate);
         return;
     }
     struct gemm own;
-    const struct gemm *g = find_variant(l, i, m, &e, accumulate, &own);
-    char *scratch = l->scratch, *to = p[DST];
+    const struct gemm *g = find_variant(me, i, m, &e, accumulate, &own);
+    char *scratch = me->scratch, *to = p[DST];
     if (m->convert_a) {
-        convert_moving(l, i, m, &e, p[MOVING], scratch);
+        convert_moving(me, i, m, &e, p[MOVING], scratch);
         p[MOVING] = scratch;
         scratch += m->a_bytes;
     }
     if (!reads_in_place(m, e.columns)) {
-        pack_stationary(l, i, m, &e, p[STATIONARY], scratch);
+        pack_stationary(me, i, m, &e, p[STATIONARY], scratch);
         p[STATIONARY] = scratch;
     }
     if (m->convert_c)
-        to = l->scratch + m->a_bytes + m->w_bytes;
+        to = me->scratch + m->a_bytes + m->w_bytes;
     if (m->steps) {
         struct gemm_step steps[MAX_STEPS];
-        gemm_run_steps(g, l->k, p[MOVING], p[STATIONARY], to, steps,
-                       place_steps(l, m->steps, steps), &l->prefetch);
+        gemm_run_steps(g, me->k, p[MOVING], p[STATIONARY], to, steps,
+                       place_steps(me, m->steps, steps), &me->prefetch);
         return;
     }
-    gemm_run_prefetching(g, l->k, p[MOVING], p[STATIONARY], to, &l->prefetch);
+    gemm_run_prefetching(g, me->k, p[MOVING], p[STATIONARY], to, &me->prefetch);
     if (m->convert_c)
-        store_result(l, i, m, &e, to, p[DST], accumulate);
+        store_result(me, i, m, &e, to, p[DST], accumulate);
 }
 
-void exec_nc_transpose(struct lane *l, const struct bound_insn *i)
+void exec_nc_transpose(struct worker *me, const struct bound_insn *i)
 {
-    exec_dma_transpose(l, i);
+    exec_dma_transpose(me, i);
 }

@@ -139,7 +139,7 @@ static struct requantize requantization(const struct bound_insn *i, const int32_
     };
 }
 
-void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
+void exec_quantized_matmul(struct worker *me, const struct bound_insn *i)
 {
     const struct quantized_product *m = i->prepared;
     const struct operand *o = i->o, *y = &o[AP(quantized_matmul, dst)],
@@ -148,7 +148,7 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                          *other = &o[AP(quantized_matmul, other)];
     int64_t now[OPERANDS][MAX_AP_RANK], rows[2], columns;
     for (int n = 0; n < i->nops; n++)
-        if (o[n].mem && !counts_now(l, i, n, now[n]))
+        if (o[n].mem && !counts_now(me, i, n, now[n]))
             return;
     for (int r = 0; r < 2; r++) {
         rows[r] = min(now[AP(quantized_matmul, dst)][r],
@@ -161,23 +161,23 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                  now[AP(quantized_matmul, terms)][1]);
     if (other->mem)
         columns = min(columns, now[AP(quantized_matmul, other)][2]);
-    const char *moving = operand_address(l, a),
-               *stationary = operand_address(l, &o[AP(quantized_matmul, stationary)]);
-    const int32_t *term = (const int32_t *)(const void *)operand_address(l, terms);
+    const char *moving = operand_address(me, a),
+               *stationary = operand_address(me, &o[AP(quantized_matmul, stationary)]);
+    const int32_t *term = (const int32_t *)(const void *)operand_address(me, terms);
     const void *as[MAX_BATCHES], *ws[MAX_BATCHES];
     for (int n = 0; n < m->batches; n++)
         as[n] = moving + m->a_step[n], ws[n] = stationary + m->w_step[n];
     struct gemm_quantized to = {
         .as = requantization(i, term),
         .bias = term,
-        .y = (uint8_t *)operand_address(l, y),
+        .y = (uint8_t *)operand_address(me, y),
         .y_pitch = y->step[1],
         .y_band = y->step[0],
         .a_band = a->step[m->nbatch],
         .width = (int)rows[1],
     };
     if (other->mem) {
-        to.other = (const uint8_t *)operand_address(l, other);
+        to.other = (const uint8_t *)operand_address(me, other);
         to.other_pitch = other->step[1], to.other_band = other->step[0];
     }
     struct gemm_block g = {.a = as,
@@ -191,6 +191,6 @@ void exec_quantized_matmul(struct lane *l, const struct bound_insn *i)
                            .a_pitch = a->step[m->nbatch + 1],
                            .quantized = &to};
     if (m->streams)
-        gemm_plan_prefetch(&g, GEMM_U8S8, &l->prefetch);
-    l->k->gemm_u8s8(&g);
+        gemm_plan_prefetch(&g, GEMM_U8S8, &me->prefetch);
+    me->k->gemm_u8s8(&g);
 }

@@ -38,38 +38,38 @@ bool prepare_random(struct binding *b, struct bound_insn *i, const struct insn *
     return true;
 }
 
-static void random_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void random_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     const struct operand *o = &i->o[DST];
-    uint64_t seed = (uint64_t)number_at(l, &i->imm[SEED]),
+    uint64_t seed = (uint64_t)number_at(me, &i->imm[SEED]),
              place = (uint64_t)(r->number * o->count[o->rank - 1]);
     float low = i->flt[FLT(random, low)], range = i->flt[FLT(random, high)] - low;
     for (int64_t k = 0; k < r->n[DST]; k++, place++)
         if (dtype_is_float(o->dtype))
-            separate_store(l, i, r, DST, k, low + range * random_unit(seed, place));
+            separate_store(me, i, r, DST, k, low + range * random_unit(seed, place));
         else
             separate_store_integer(i, r, DST, k, (int64_t)(random_bits(seed, place) >> 16));
 }
 
-void exec_random(struct lane *l, const struct bound_insn *i)
+void exec_random(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, random_row);
+    run_separate(me, i, 1, random_row);
 }
 
-static void dropout_row(struct lane *l, const struct bound_insn *i, const struct separate_row *r)
+static void dropout_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     enum { SRC = AP(dropout, src), PROBABILITY = AP(dropout, probability) };
     const struct operand *o = &i->o[DST];
-    uint64_t seed = (uint64_t)number_at(l, &i->imm[SEED]),
+    uint64_t seed = (uint64_t)number_at(me, &i->imm[SEED]),
              place = (uint64_t)(r->number * o->count[o->rank - 1]);
     float rate =
         i->o[PROBABILITY].mem ? separate_load(i, r, PROBABILITY, 0) : i->flt[FLT(dropout, rate)];
     for (int64_t k = 0; k < r->n[DST]; k++, place++)
-        separate_store(l, i, r, DST, k,
+        separate_store(me, i, r, DST, k,
                        random_unit(seed, place) < rate ? 0 : separate_load(i, r, SRC, k));
 }
 
-void exec_dropout(struct lane *l, const struct bound_insn *i)
+void exec_dropout(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(l, i, 1, dropout_row);
+    run_separate(me, i, 1, dropout_row);
 }

@@ -17,7 +17,7 @@ struct recurrence {
 
 /* A layer on its way: the rows in force, and addresses. */
 struct bound_layer {
-    struct lane *l;
+    struct worker *me;
     const struct bound_insn *i;
     const struct recurrence *m;
     int64_t times, rows;
@@ -108,12 +108,12 @@ static void project_rows(const struct bound_layer *y, const float *x, int64_t pi
     const struct operand *w = &y->i->o[AP(recurrence, input_weights)];
     struct gemm_tile t = {.type = GEMM_F32, .rows = (int)rows, .k = y->m->inputs};
     t.a_pitch = pitch, t.c_pitch = to_pitch, t.w_pitch = (int)w->count[2];
-    const float *weights = (const float *)operand_address(y->l, w);
+    const float *weights = (const float *)operand_address(y->me, w);
     for (int out = 0; out < y->m->width; out += t.w_pitch, weights += w->step[0]) {
         struct gemm g;
         t.columns = y->m->width - out < t.w_pitch ? y->m->width - out : t.w_pitch;
         gemm_prepare_whole(&g, &t);
-        gemm_run(&g, y->l->k, x, weights, to + out);
+        gemm_run(&g, y->me->k, x, weights, to + out);
     }
 }
 
@@ -162,7 +162,7 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
             y->i->o[AP(recurrence, weights)].step[0] * y->i->o[AP(recurrence, weights)].size,
         .bf16 = y->i->o[AP(recurrence, weights)].dtype == DT_BF16,
         .x = gates + row * y->m->width,
-        .bias = (const float *)operand_address(y->l, &y->i->o[AP(recurrence, bias)]),
+        .bias = (const float *)operand_address(y->me, &y->i->o[AP(recurrence, bias)]),
         .h = y->h + row * hidden,
         .c = y->c + row * state->step[0],
         .next = y->next + row * hidden,
@@ -173,7 +173,7 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
     };
     if (y->y)
         s.y = y->y + time * out->step[0] + row * out->step[1], s.y_pitch = out->step[1];
-    y->l->k->recurrent(&s);
+    y->me->k->recurrent(&s);
 }
 
 static void step(struct bound_layer *y, int64_t time, const float *gates, bool back)
@@ -225,37 +225,37 @@ static void run_layer(struct bound_layer *y)
     }
 }
 
-void exec_recurrence(struct lane *l, const struct bound_insn *i)
+void exec_recurrence(struct worker *me, const struct bound_insn *i)
 {
     const struct recurrence *m = i->prepared;
     const struct operand *state = &i->o[AP(recurrence, state)],
                          *lengths = &i->o[AP(recurrence, lengths)];
     int64_t sc[MAX_AP_RANK], xc[MAX_AP_RANK], max[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(recurrence, state), sc) || !counts_now(l, i, AP(recurrence, x), xc))
+    if (!counts_now(me, i, AP(recurrence, state), sc) || !counts_now(me, i, AP(recurrence, x), xc))
         return;
     struct bound_layer y = {
-        .l = l, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
+        .me = me, .i = i, .m = m, .times = xc[0], .rows = xc[1] < sc[0] ? xc[1] : sc[0]};
     if (i->o[AP(recurrence, y)].mem &&
-        (!counts_now(l, i, AP(recurrence, y), max) || max[0] < y.times))
+        (!counts_now(me, i, AP(recurrence, y), max) || max[0] < y.times))
         return;
     if (i->o[AP(recurrence, y)].mem && max[1] < y.rows)
         y.rows = max[1];
-    if (lengths->mem && !counts_now(l, i, AP(recurrence, lengths), max))
+    if (lengths->mem && !counts_now(me, i, AP(recurrence, lengths), max))
         return;
     if (lengths->mem && max[0] < y.rows)
         y.rows = max[0];
-    float *h = (float *)operand_address(l, state);
-    y.gates = (float *)(void *)l->scratch;
-    y.h = (float *)(void *)(l->scratch + m->gates_bytes);
-    y.next = (float *)(void *)(l->scratch + m->gates_bytes + m->state_bytes);
+    float *h = (float *)operand_address(me, state);
+    y.gates = (float *)(void *)me->scratch;
+    y.h = (float *)(void *)(me->scratch + m->gates_bytes);
+    y.next = (float *)(void *)(me->scratch + m->gates_bytes + m->state_bytes);
     y.c = h + m->hidden;
     y.y =
-        i->o[AP(recurrence, y)].mem ? (float *)operand_address(l, &i->o[AP(recurrence, y)]) : NULL;
-    y.x = (const float *)operand_address(l, &i->o[AP(recurrence, x)]);
-    y.weights = operand_address(l, &i->o[AP(recurrence, weights)]);
-    y.lengths = lengths->mem ? (const int32_t *)operand_address(l, lengths) : NULL;
+        i->o[AP(recurrence, y)].mem ? (float *)operand_address(me, &i->o[AP(recurrence, y)]) : NULL;
+    y.x = (const float *)operand_address(me, &i->o[AP(recurrence, x)]);
+    y.weights = operand_address(me, &i->o[AP(recurrence, weights)]);
+    y.lengths = lengths->mem ? (const int32_t *)operand_address(me, lengths) : NULL;
     y.length_step = lengths->mem ? lengths->step[0] : 0;
-    y.back = number_at(l, &i->imm[IMM(recurrence, reverse)]) != 0;
+    y.back = number_at(me, &i->imm[IMM(recurrence, reverse)]) != 0;
     for (int64_t r = 0; r < y.rows; r++)
         memcpy(y.h + r * m->hidden, h + r * state->step[0], (size_t)m->hidden * sizeof *h);
     run_layer(&y);

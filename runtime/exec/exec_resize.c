@@ -137,27 +137,27 @@ bool prepare_resize(struct binding *b, struct bound_insn *i, const struct insn *
 }
 
 /* A row of the image, dense. */
-static void fetch_row(const struct lane *l, const struct operand *x, const char *from,
+static void fetch_row(const struct worker *me, const struct operand *x, const char *from,
                       const struct bound_resize *r, float *to)
 {
     for (int64_t p = 0; p < r->width; p++, from += x->step[1] * x->size)
         for (int64_t c = 0, m; c < r->channels; c += m) {
             m = r->channels - c < CHUNK ? r->channels - c : CHUNK;
-            struct in_row part = fetch(l, x, from + c * x->step[2] * x->size, x->step[2], m, to);
+            struct in_row part = fetch(me, x, from + c * x->step[2] * x->size, x->step[2], m, to);
             if (part.at != to || part.step != 1)
-                l->k->copy(to, 4, part.at, part.step * 4, (size_t)m, 4);
+                me->k->copy(to, 4, part.at, part.step * 4, (size_t)m, 4);
             to += m;
         }
 }
 
-static void resize_one(const struct lane *l, const struct bound_insn *i, const char *image,
+static void resize_one(const struct worker *me, const struct bound_insn *i, const char *image,
                        char *to, int64_t row)
 {
     const struct bound_resize *r = i->prepared;
     const struct operand *y = &i->o[AP(resize_linear, dst)], *x = &i->o[AP(resize_linear, image)];
     bool listed = r->row && row >= 0 && row < r->rows.out;
     struct between b = listed ? r->row[row] : neighbours(&r->rows, row);
-    float *work = (float *)l->scratch;
+    float *work = (float *)me->scratch;
     struct resize_row k = {.at = {r->at[0], r->at[1]},
                            .column_weight = {r->weight[0], r->weight[1]},
                            .width = (size_t)r->width,
@@ -172,27 +172,27 @@ static void resize_one(const struct lane *l, const struct bound_insn *i, const c
         k.rows[t] = (const float *)from;
         if (!r->direct) {
             k.rows[t] = work + (1 + t) * r->own;
-            fetch_row(l, x, from, r, work + (1 + t) * r->own);
+            fetch_row(me, x, from, r, work + (1 + t) * r->own);
         }
         k.weight[t] = n == 1 ? 1 : b.weight[t];
     }
-    l->k->resize_linear(&k);
+    me->k->resize_linear(&k);
     for (int64_t p = 0; p < r->pixels && !r->direct; p++)
-        store_row(l, y, to + p * y->step[1] * y->size, y->step[2], k.y + p * r->channels,
+        store_row(me, y, to + p * y->step[1] * y->size, y->step[2], k.y + p * r->channels,
                   r->channels);
 }
 
-void exec_resize_linear(struct lane *l, const struct bound_insn *i)
+void exec_resize_linear(struct worker *me, const struct bound_insn *i)
 {
     int64_t count[MAX_AP_RANK], image[MAX_AP_RANK],
-        row = number_at(l, &i->imm[IMM(resize_linear, row)]);
-    if (!counts_now(l, i, AP(resize_linear, dst), count) ||
-        !counts_now(l, i, AP(resize_linear, image), image))
+        row = number_at(me, &i->imm[IMM(resize_linear, row)]);
+    if (!counts_now(me, i, AP(resize_linear, dst), count) ||
+        !counts_now(me, i, AP(resize_linear, image), image))
         return;
-    const char *x = operand_address(l, &i->o[AP(resize_linear, image)]);
-    char *y = operand_address(l, &i->o[AP(resize_linear, dst)]);
+    const char *x = operand_address(me, &i->o[AP(resize_linear, image)]);
+    char *y = operand_address(me, &i->o[AP(resize_linear, dst)]);
     for (int64_t n = 0; n < count[0]; n++)
-        resize_one(l, i, x,
+        resize_one(me, i, x,
                    y + n * i->o[AP(resize_linear, dst)].step[0] * i->o[AP(resize_linear, dst)].size,
                    row + n);
 }

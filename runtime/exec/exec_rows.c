@@ -51,52 +51,52 @@ static float combine(enum kernel_reduce f, float a, float x)
                               : (isnan(x) || x < a ? x : a);
 }
 
-static float reduce_line(const struct lane *l, enum kernel_reduce f, const struct operand *o,
+static float reduce_line(const struct worker *me, enum kernel_reduce f, const struct operand *o,
                          const char *p, int64_t step, int64_t n)
 {
     if (o->dtype == DT_F32)
-        return l->k->reduce[f]((struct in_row){(const float *)p, step}, (size_t)n);
+        return me->k->reduce[f]((struct in_row){(const float *)p, step}, (size_t)n);
     float buf[CHUNK], v = starts[f];
     for (int64_t at = 0; at < n; at += CHUNK) {
         int64_t m = n - at < CHUNK ? n - at : CHUNK;
         v = combine(f, v,
-                    l->k->reduce[f](fetch(l, o, p + at * step * o->size, step, m, buf), (size_t)m));
+                    me->k->reduce[f](fetch(me, o, p + at * step * o->size, step, m, buf), (size_t)m));
     }
     return v;
 }
 
-static float reduce_dims(const struct lane *l, enum kernel_reduce f, const struct operand *o,
+static float reduce_dims(const struct worker *me, enum kernel_reduce f, const struct operand *o,
                          const char *p, int dim, int rank, const int64_t *count)
 {
     if (dim == rank - 1)
-        return reduce_line(l, f, o, p, o->step[dim], count[dim]);
+        return reduce_line(me, f, o, p, o->step[dim], count[dim]);
     float v = starts[f];
     for (int64_t n = 0; n < count[dim]; n++)
         v = combine(f, v,
-                    reduce_dims(l, f, o, p + n * o->step[dim] * o->size, dim + 1, rank, count));
+                    reduce_dims(me, f, o, p + n * o->step[dim] * o->size, dim + 1, rank, count));
     return v;
 }
 
-static void reduce_store(struct lane *l, const struct bound_insn *i, char *p, float v)
+static void reduce_store(struct worker *me, const struct bound_insn *i, char *p, float v)
 {
     const struct row_reduction *r = i->prepared;
     v *= i->flt[FLT(tensor_reduce, scale)];
-    if (number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]))
+    if (number_at(me, &i->imm[IMM(tensor_reduce, accumulate)]))
         v = combine(r->f, load_one(&i->o[AP(tensor_reduce, dst)], p), v);
-    store_one(l, &i->o[AP(tensor_reduce, dst)], p, v);
+    store_one(me, &i->o[AP(tensor_reduce, dst)], p, v);
 }
 
-static void reduce_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void reduce_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
     const struct row_reduction *r = i->prepared;
     int rank = i->shape.rank;
-    reduce_store(l, i, p[AP(tensor_reduce, dst)],
-                 reduce_dims(l, r->f, &i->o[AP(tensor_reduce, src)], p[AP(tensor_reduce, src)],
+    reduce_store(me, i, p[AP(tensor_reduce, dst)],
+                 reduce_dims(me, r->f, &i->o[AP(tensor_reduce, src)], p[AP(tensor_reduce, src)],
                              rank - i->inner, rank, count));
 }
 
-static void reduce_columns(struct lane *l, const struct bound_insn *i, char *const *p,
+static void reduce_columns(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct row_reduction *r = i->prepared;
@@ -114,19 +114,19 @@ static void reduce_columns(struct lane *l, const struct bound_insn *i, char *con
             int64_t rows = n - from < PART ? n - from : PART;
             for (int64_t k = 0; k < m; k++)
                 part[k] = starts[r->f];
-            l->k->reduce_columns[r->f](n > PART ? part : sums,
-                                       (const float *)p[AP(tensor_reduce, src)] + from * pitch + at,
-                                       pitch, (size_t)rows, (size_t)m);
+            me->k->reduce_columns[r->f](n > PART ? part : sums,
+                                        (const float *)p[AP(tensor_reduce, src)] + from * pitch + at,
+                                        pitch, (size_t)rows, (size_t)m);
             if (n > PART)
-                l->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
+                me->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
         }
         for (int64_t k = 0; k < m; k++)
-            reduce_store(l, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[rank - 2] * y->size,
+            reduce_store(me, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[rank - 2] * y->size,
                          sums[k]);
     }
 }
 
-static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+static void reduce_tile(struct worker *me, const struct bound_insn *i, char *const *p,
                         const int64_t *count)
 {
     const struct row_reduction *r = i->prepared;
@@ -135,36 +135,36 @@ static void reduce_tile(struct lane *l, const struct bound_insn *i, char *const 
     int64_t rows = count[last - 1], pitch = x->step[last - 1];
     bool direct = y->dtype == DT_F32 && y->step[last - 1] == 1 &&
                   i->flt[FLT(tensor_reduce, scale)] == 1 &&
-                  !number_at(l, &i->imm[IMM(tensor_reduce, accumulate)]);
+                  !number_at(me, &i->imm[IMM(tensor_reduce, accumulate)]);
     if (direct) {
-        l->k->reduce_rows[r->f]((float *)p[AP(tensor_reduce, dst)],
-                                (const float *)p[AP(tensor_reduce, src)], pitch, (size_t)rows,
-                                (size_t)count[last]);
+        me->k->reduce_rows[r->f]((float *)p[AP(tensor_reduce, dst)],
+                                 (const float *)p[AP(tensor_reduce, src)], pitch, (size_t)rows,
+                                 (size_t)count[last]);
         return;
     }
     float sums[CHUNK];
     for (int64_t at = 0; at < rows; at += CHUNK) {
         int64_t m = rows - at < CHUNK ? rows - at : CHUNK;
-        l->k->reduce_rows[r->f](sums, (const float *)p[AP(tensor_reduce, src)] + at * pitch, pitch,
-                                (size_t)m, (size_t)count[last]);
+        me->k->reduce_rows[r->f](sums, (const float *)p[AP(tensor_reduce, src)] + at * pitch, pitch,
+                                 (size_t)m, (size_t)count[last]);
         for (int64_t k = 0; k < m; k++)
-            reduce_store(l, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[last - 1] * y->size,
+            reduce_store(me, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[last - 1] * y->size,
                          sums[k]);
     }
 }
 
-void exec_tensor_reduce(struct lane *l, const struct bound_insn *i)
+void exec_tensor_reduce(struct worker *me, const struct bound_insn *i)
 {
     const struct row_reduction *r = i->prepared;
     int64_t count[MAX_AP_RANK];
-    if (!shape_now(l, &i->shape, count))
+    if (!shape_now(me, &i->shape, count))
         return;
     if (r->columns)
-        for_each_row(l, i, count, i->shape.rank - 2, reduce_columns);
+        for_each_row(me, i, count, i->shape.rank - 2, reduce_columns);
     else if (r->tile)
-        for_each_row(l, i, count, i->shape.rank - 2, reduce_tile);
+        for_each_row(me, i, count, i->shape.rank - 2, reduce_tile);
     else
-        for_each_row(l, i, count, i->shape.rank - i->inner, reduce_row);
+        for_each_row(me, i, count, i->shape.rank - i->inner, reduce_row);
 }
 
 /* ---- rows as a whole, in scratch memory when they are not f32 ---- */
@@ -178,82 +178,82 @@ bool prepare_rows(struct binding *b, struct bound_insn *i, const struct insn *in
     return only_numbers(b, i, insn);
 }
 
-static struct in_row whole_row(const struct lane *l, const struct bound_insn *i, char *const *p,
+static struct in_row whole_row(const struct worker *me, const struct bound_insn *i, char *const *p,
                                int operand, int64_t n)
 {
     const struct operand *o = &i->o[operand];
     if (!o->mem)
         return (struct in_row){0};
-    return fetch(l, o, p[operand], o->step[i->shape.rank - 1], n,
-                 (float *)l->scratch + operand * n);
+    return fetch(me, o, p[operand], o->step[i->shape.rank - 1], n,
+                 (float *)me->scratch + operand * n);
 }
 
 /* The result of softmax and layer_norm. */
 enum { DST = AP(softmax, dst) };
 _Static_assert((int)DST == AP(layer_norm, dst), "results of rows");
 
-static struct out_row result_row(const struct lane *l, const struct bound_insn *i, char *const *p)
+static struct out_row result_row(const struct worker *me, const struct bound_insn *i, char *const *p)
 {
     if (i->o[DST].dtype == DT_F32)
         return (struct out_row){(float *)p[DST], i->o[DST].step[i->shape.rank - 1]};
-    return (struct out_row){(float *)l->scratch, 1};
+    return (struct out_row){(float *)me->scratch, 1};
 }
 
-static void store_result(const struct lane *l, const struct bound_insn *i, char *const *p,
+static void store_result(const struct worker *me, const struct bound_insn *i, char *const *p,
                          int64_t n)
 {
     if (i->o[DST].dtype != DT_F32)
-        store_row(l, &i->o[DST], p[DST], i->o[DST].step[i->shape.rank - 1],
-                  (const float *)l->scratch, n);
+        store_row(me, &i->o[DST], p[DST], i->o[DST].step[i->shape.rank - 1],
+                  (const float *)me->scratch, n);
 }
 
-static void stats_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void stats_row(struct worker *me, const struct bound_insn *i, char *const *p,
                       const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
     float mean, variance;
-    l->k->mean_variance(whole_row(l, i, p, AP(bn_stats, src), n), (size_t)n, &mean, &variance);
-    store_one(l, &i->o[AP(bn_stats, mean)], p[AP(bn_stats, mean)], mean);
-    store_one(l, &i->o[AP(bn_stats, variance)], p[AP(bn_stats, variance)], variance);
+    me->k->mean_variance(whole_row(me, i, p, AP(bn_stats, src), n), (size_t)n, &mean, &variance);
+    store_one(me, &i->o[AP(bn_stats, mean)], p[AP(bn_stats, mean)], mean);
+    store_one(me, &i->o[AP(bn_stats, variance)], p[AP(bn_stats, variance)], variance);
 }
 
-void exec_bn_stats(struct lane *l, const struct bound_insn *i)
+void exec_bn_stats(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, stats_row);
+    run_rows(me, i, stats_row);
 }
 
-static void softmax_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void softmax_row(struct worker *me, const struct bound_insn *i, char *const *p,
                         const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
-    struct in_row x = whole_row(l, i, p, AP(softmax, src), n);
-    struct out_row y = result_row(l, i, p);
+    struct in_row x = whole_row(me, i, p, AP(softmax, src), n);
+    struct out_row y = result_row(me, i, p);
     if (i->flt[FLT(softmax, factor)] != 1) {
-        l->k->binary[BINARY_mul](y, x, (struct in_row){&i->flt[FLT(softmax, factor)], 0},
-                                 (size_t)n);
+        me->k->binary[BINARY_mul](y, x, (struct in_row){&i->flt[FLT(softmax, factor)], 0},
+                                  (size_t)n);
         x = (struct in_row){y.at, y.step};
     }
-    (i->imm[IMM(softmax, log)].base ? l->k->log_softmax : l->k->softmax)(y, x, (size_t)n);
-    store_result(l, i, p, n);
+    (i->imm[IMM(softmax, log)].base ? me->k->log_softmax : me->k->softmax)(y, x, (size_t)n);
+    store_result(me, i, p, n);
 }
 
-static void softmax_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+static void softmax_tile(struct worker *me, const struct bound_insn *i, char *const *p,
                          const int64_t *count)
 {
     int last = i->shape.rank - 1;
-    l->k->softmax_rows((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last - 1],
-                       (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last - 1],
-                       (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)]);
+    me->k->softmax_rows((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last - 1],
+                        (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last - 1],
+                        (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)]);
 }
 
-static void softmax_columns(struct lane *l, const struct bound_insn *i, char *const *p,
+static void softmax_columns(struct worker *me, const struct bound_insn *i, char *const *p,
                             const int64_t *count)
 {
     int last = i->shape.rank - 1;
-    l->k->softmax_across((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last],
-                         (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last],
-                         (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)],
-                         i->imm[IMM(softmax, log)].base != 0);
+    me->k->softmax_across((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last],
+                          (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last],
+                          (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)],
+                          i->imm[IMM(softmax, log)].base != 0);
 }
 
 /* Whether both operands are f32 whose neighbours differ in that dim. */
@@ -264,38 +264,38 @@ static bool neighbours_along(const struct bound_insn *i, int dim)
            i->o[AP(softmax, src)].step[dim] == 1;
 }
 
-void exec_softmax(struct lane *l, const struct bound_insn *i)
+void exec_softmax(struct worker *me, const struct bound_insn *i)
 {
     int last = i->shape.rank - 1;
     if (last > 0 && !i->imm[IMM(softmax, log)].base && neighbours_along(i, last))
-        run_tiles(l, i, softmax_tile);
+        run_tiles(me, i, softmax_tile);
     else if (neighbours_along(i, last - 1))
-        run_tiles(l, i, softmax_columns);
+        run_tiles(me, i, softmax_columns);
     else
-        run_rows(l, i, softmax_row);
+        run_rows(me, i, softmax_row);
 }
 
-static void layer_norm_row(struct lane *l, const struct bound_insn *i, char *const *p,
+static void layer_norm_row(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     int64_t n = count[i->shape.rank - 1];
-    struct in_row x = whole_row(l, i, p, AP(layer_norm, src), n),
-                  gamma = whole_row(l, i, p, AP(layer_norm, gamma), n),
-                  beta = whole_row(l, i, p, AP(layer_norm, beta), n);
-    struct out_row y = result_row(l, i, p);
+    struct in_row x = whole_row(me, i, p, AP(layer_norm, src), n),
+                  gamma = whole_row(me, i, p, AP(layer_norm, gamma), n),
+                  beta = whole_row(me, i, p, AP(layer_norm, beta), n);
+    struct out_row y = result_row(me, i, p);
     if (i->imm[IMM(layer_norm, rms)].base) {
-        l->k->rms_norm(y, x, gamma, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
+        me->k->rms_norm(y, x, gamma, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
         if (beta.at)
-            l->k->binary[BINARY_add](y, (struct in_row){y.at, y.step}, beta, (size_t)n);
+            me->k->binary[BINARY_add](y, (struct in_row){y.at, y.step}, beta, (size_t)n);
     } else {
-        l->k->layer_norm(y, x, gamma, beta, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
+        me->k->layer_norm(y, x, gamma, beta, (size_t)n, i->flt[FLT(layer_norm, epsilon)]);
     }
-    store_result(l, i, p, n);
+    store_result(me, i, p, n);
 }
 
-void exec_layer_norm(struct lane *l, const struct bound_insn *i)
+void exec_layer_norm(struct worker *me, const struct bound_insn *i)
 {
-    run_rows(l, i, layer_norm_row);
+    run_rows(me, i, layer_norm_row);
 }
 
 /* ---- softmax_block ---- */
@@ -327,36 +327,36 @@ bool prepare_softmax_block(struct binding *b, struct bound_insn *i, const struct
     return only_numbers(b, i, insn);
 }
 
-void exec_softmax_block(struct lane *l, const struct bound_insn *i)
+void exec_softmax_block(struct worker *me, const struct bound_insn *i)
 {
     const struct operand *o = i->o;
     int64_t to[MAX_AP_RANK], from[MAX_AP_RANK], state[MAX_AP_RANK], sum[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(softmax_block, dst), to) ||
-        !counts_now(l, i, AP(softmax_block, src), from) ||
-        !counts_now(l, i, AP(softmax_block, state), state) ||
-        !counts_now(l, i, AP(softmax_block, sum), sum))
+    if (!counts_now(me, i, AP(softmax_block, dst), to) ||
+        !counts_now(me, i, AP(softmax_block, src), from) ||
+        !counts_now(me, i, AP(softmax_block, state), state) ||
+        !counts_now(me, i, AP(softmax_block, sum), sum))
         return;
     int64_t rows = to[0], n = to[1] < from[1] ? to[1] : from[1];
     int64_t max[] = {from[0], state[0], sum[0]};
     for (int k = 0; k < 3; k++)
         rows = max[k] < rows ? max[k] : rows;
-    struct softmax_block s = {.x = {(const float *)operand_address(l, &o[AP(softmax_block, src)]),
+    struct softmax_block s = {.x = {(const float *)operand_address(me, &o[AP(softmax_block, src)]),
                                     1, o[AP(softmax_block, src)].step[0]},
-                              .y = {operand_address(l, &o[AP(softmax_block, dst)]),
+                              .y = {operand_address(me, &o[AP(softmax_block, dst)]),
                                     o[AP(softmax_block, dst)].step[0],
                                     o[AP(softmax_block, dst)].dtype == DT_BF16},
                               .scale = i->flt[FLT(softmax_block, factor)],
                               .rows = (size_t)rows,
                               .n = (size_t)n,
                               .sums = (size_t)sum[1],
-                              .state = (float *)operand_address(l, &o[AP(softmax_block, state)]),
-                              .sum = (float *)operand_address(l, &o[AP(softmax_block, sum)]),
+                              .state = (float *)operand_address(me, &o[AP(softmax_block, state)]),
+                              .sum = (float *)operand_address(me, &o[AP(softmax_block, sum)]),
                               .state_pitch = o[AP(softmax_block, state)].step[0],
                               .sum_pitch = o[AP(softmax_block, sum)].step[0],
-                              .more = number_at(l, &i->imm[IMM(softmax_block, more)]) != 0};
+                              .more = number_at(me, &i->imm[IMM(softmax_block, more)]) != 0};
     if (o[AP(softmax_block, bias)].mem)
-        s.bias = (struct in_tile){(const float *)operand_address(l, &o[AP(softmax_block, bias)]),
+        s.bias = (struct in_tile){(const float *)operand_address(me, &o[AP(softmax_block, bias)]),
                                   o[AP(softmax_block, bias)].step[1] != 0,
                                   o[AP(softmax_block, bias)].step[0]};
-    l->k->softmax_block(&s);
+    me->k->softmax_block(&s);
 }

@@ -39,7 +39,7 @@ struct scan_block {
     float a[COLUMNS][TOGETHER], b[COLUMNS][TOGETHER], state[TOGETHER];
 };
 
-static void load_block(const struct lane *l, const struct bound_insn *i, int operand, const char *p,
+static void load_block(const struct worker *me, const struct bound_insn *i, int operand, const char *p,
                        int rows, int64_t m, float (*to)[TOGETHER])
 {
     const struct operand *o = &i->o[operand];
@@ -47,14 +47,14 @@ static void load_block(const struct lane *l, const struct bound_insn *i, int ope
     int64_t pitch = last ? o->step[last - 1] * o->size : 0;
     float row[COLUMNS];
     for (int r = 0; r < rows; r++) {
-        struct in_row x = fetch(l, o, p + r * pitch, o->step[last], m, row);
+        struct in_row x = fetch(me, o, p + r * pitch, o->step[last], m, row);
         for (int64_t k = 0; k < m; k++)
             to[k][r] = x.at[k * x.step];
     }
 }
 
 /* Results replace the block's a. */
-static void scan_block(const struct lane *l, const struct scan *s, struct scan_block *w, int rows,
+static void scan_block(const struct worker *me, const struct scan *s, struct scan_block *w, int rows,
                        int64_t m)
 {
     if (s->multiply_add) {
@@ -69,14 +69,14 @@ static void scan_block(const struct lane *l, const struct scan *s, struct scan_b
         float between[TOGETHER];
         struct in_row x = {w->a[k], 1}, y = {w->b[k], 1}, state = {w->state, 1},
                       middle = {between, 1};
-        alu_run(l, &s->f[0], (struct out_row){between, 1}, x, s->cumulative ? y : state, rows);
-        alu_run(l, &s->f[1], (struct out_row){w->a[k], 1}, middle, s->cumulative ? state : y, rows);
+        alu_run(me, &s->f[0], (struct out_row){between, 1}, x, s->cumulative ? y : state, rows);
+        alu_run(me, &s->f[1], (struct out_row){w->a[k], 1}, middle, s->cumulative ? state : y, rows);
         for (int r = 0; r < rows; r++)
             w->state[r] = w->a[k][r];
     }
 }
 
-static void store_block(const struct lane *l, const struct bound_insn *i, char *p, int rows,
+static void store_block(const struct worker *me, const struct bound_insn *i, char *p, int rows,
                         int64_t m, float (*from)[TOGETHER])
 {
     const struct operand *o = &i->o[DST];
@@ -86,7 +86,7 @@ static void store_block(const struct lane *l, const struct bound_insn *i, char *
     for (int r = 0; r < rows; r++) {
         for (int64_t k = 0; k < m; k++)
             row[k] = from[k][r];
-        store_row(l, o, p + r * pitch, o->step[last], row, m);
+        store_row(me, o, p + r * pitch, o->step[last], row, m);
     }
 }
 
@@ -97,7 +97,7 @@ static char *moved(const struct bound_insn *i, char *const *p, int operand, int6
     return p[operand] + ((last ? row * o->step[last - 1] : 0) + at * o->step[last]) * o->size;
 }
 
-static void scan_tile(struct lane *l, const struct bound_insn *i, char *const *p,
+static void scan_tile(struct worker *me, const struct bound_insn *i, char *const *p,
                       const int64_t *count)
 {
     const struct scan *s = i->prepared;
@@ -112,20 +112,20 @@ static void scan_tile(struct lane *l, const struct bound_insn *i, char *const *p
                              : i->flt[FLT(tensor_scan, start)];
         for (int64_t at = 0; at < n; at += COLUMNS) {
             int64_t m = n - at < COLUMNS ? n - at : COLUMNS;
-            load_block(l, i, FIRST, moved(i, p, FIRST, from, at), some, m, w.a);
-            load_block(l, i, SECOND, moved(i, p, SECOND, from, at), some, m, w.b);
-            scan_block(l, s, &w, some, m);
-            store_block(l, i, moved(i, p, DST, from, at), some, m, w.a);
+            load_block(me, i, FIRST, moved(i, p, FIRST, from, at), some, m, w.a);
+            load_block(me, i, SECOND, moved(i, p, SECOND, from, at), some, m, w.b);
+            scan_block(me, s, &w, some, m);
+            store_block(me, i, moved(i, p, DST, from, at), some, m, w.a);
         }
         for (int r = 0; r < some && i->o[LAST].mem; r++)
-            store_one(l, &i->o[LAST], moved(i, p, LAST, from + r, 0), w.state[r]);
+            store_one(me, &i->o[LAST], moved(i, p, LAST, from + r, 0), w.state[r]);
     }
 }
 
-void exec_tensor_scan(struct lane *l, const struct bound_insn *i)
+void exec_tensor_scan(struct worker *me, const struct bound_insn *i)
 {
     int64_t count[MAX_AP_RANK];
     int inner = i->shape.rank > 1 ? 2 : 1;
-    if (shape_now(l, &i->shape, count))
-        for_each_row(l, i, count, i->shape.rank - inner, scan_tile);
+    if (shape_now(me, &i->shape, count))
+        for_each_row(me, i, count, i->shape.rank - inner, scan_tile);
 }

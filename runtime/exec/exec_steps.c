@@ -242,16 +242,16 @@ const struct product_steps *find_steps(const struct binding *b, const struct bou
     return kept;
 }
 
-int place_steps(const struct lane *l, const struct product_steps *s, struct gemm_step *steps)
+int place_steps(const struct worker *me, const struct product_steps *s, struct gemm_step *steps)
 {
     for (int n = 0; n < s->n; n++) {
         const struct planned_step *p = &s->at[n];
         steps[n] = (struct gemm_step){.kind = p->kind, .pitch = p->pitch, .p = {p->p[0], p->p[1]}};
         if (p->kind == STEP_ACTIVATION)
-            steps[n].activation = l->k->activate[p->activation];
+            steps[n].activation = me->k->activate[p->activation];
         if (!p->o.mem)
             continue;
-        char *at = operand_address(l, &p->o);
+        char *at = operand_address(me, &p->o);
         if (p->kind == STEP_STORE || p->kind == STEP_STORE_BF16)
             steps[n].result = at;
         else

@@ -97,19 +97,19 @@ static void round_row(float *x, int n, int block)
 }
 
 /* Rows as f32, one behind the other, rounded where they are to be. */
-static void convert_rows(const struct lane *l, const struct weight_only *m, const struct operand *a, const char *from,
-                         int64_t rows, float *to)
+static void convert_rows(const struct worker *me, const struct weight_only *m, const struct operand *a,
+                         const char *from, int64_t rows, float *to)
 {
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
     for (int64_t r = 0; r < rows; r++, to += m->k) {
-        convert_row(l, &f32, (char *)to, 1, a, from + r * a->step[0] * a->size, a->step[1], m->k);
+        convert_row(me, &f32, (char *)to, 1, a, from + r * a->step[0] * a->size, a->step[1], m->k);
         if (m->rounded && rows > 1)
             round_row(to, m->k, m->block);
     }
 }
 
 /* All rows by each chunk of k in turn, a block of columns after the other. */
-static void multiply_rows(const struct lane *l, const struct weight_only *m,
+static void multiply_rows(const struct worker *me, const struct weight_only *m,
                           const struct weight_only_row *all, int64_t x_pitch, int64_t rows,
                           int64_t columns, float *y, int64_t y_pitch)
 {
@@ -124,31 +124,31 @@ static void multiply_rows(const struct lane *l, const struct weight_only *m,
             t.a_pitch = x_pitch, t.c_pitch = y_pitch, t.w_pitch = m->width;
             t.accumulate = k > 0;
             struct gemm g;
-            l->k->weight_only_unpack(&w, k, n, w.work);
+            me->k->weight_only_unpack(&w, k, n, w.work);
             gemm_prepare_whole(&g, &t);
-            gemm_run(&g, l->k, (const float *)w.x + k, w.work, y);
+            gemm_run(&g, me->k, (const float *)w.x + k, w.work, y);
         }
         w.packed = (const char *)w.packed + pack_quantized_size(&block);
     }
 }
 
-void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
+void exec_weight_only_matmul(struct worker *me, const struct bound_insn *i)
 {
     const struct weight_only *m = i->prepared;
     const struct operand *c = &i->o[AP(weight_only_matmul, dst)],
                          *a = &i->o[AP(weight_only_matmul, moving)];
     int64_t cc[MAX_AP_RANK], ac[MAX_AP_RANK], x_pitch = a->step[0], y_pitch = c->step[0];
-    if (!counts_now(l, i, AP(weight_only_matmul, dst), cc) ||
-        !counts_now(l, i, AP(weight_only_matmul, moving), ac) || m->k == 0)
+    if (!counts_now(me, i, AP(weight_only_matmul, dst), cc) ||
+        !counts_now(me, i, AP(weight_only_matmul, moving), ac) || m->k == 0)
         return;
     int64_t rows = cc[0] < ac[0] ? cc[0] : ac[0], columns = cc[1];
-    char *to = operand_address(l, c), *from = operand_address(l, a), *scratch = l->scratch;
+    char *to = operand_address(me, c), *from = operand_address(me, a), *scratch = me->scratch;
     const void *x = from;
     float *y = (float *)(void *)to, *chunk = (float *)(void *)(scratch + m->row_bytes);
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
     bool bf16 = m->bf16_row && rows == 1;
     if (m->convert_rows && !bf16) {
-        convert_rows(l, m, a, from, rows, (float *)(void *)scratch);
+        convert_rows(me, m, a, from, rows, (float *)(void *)scratch);
         x = scratch, x_pitch = m->k;
     }
     float *whole = (float *)(void *)(scratch + m->row_bytes + m->chunk_bytes);
@@ -156,7 +156,7 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
         y = whole, y_pitch = m->columns;
     struct weight_only_row w = {.x = x,
                                 .packed =
-                                    operand_address(l, &i->o[AP(weight_only_matmul, stationary)]),
+                                    operand_address(me, &i->o[AP(weight_only_matmul, stationary)]),
                                 .k = m->k,
                                 .columns = m->columns,
                                 .block = m->block,
@@ -168,15 +168,15 @@ void exec_weight_only_matmul(struct lane *l, const struct bound_insn *i)
     if (rows == 1) {
         w.y = columns == m->columns ? y : whole;
         if (m->rounded)
-            l->k->weight_only_rounded(&w);
+            me->k->weight_only_rounded(&w);
         else
-            l->k->weight_only(&w);
+            me->k->weight_only(&w);
         if (w.y != y)
             memcpy(y, whole, sizeof(float) * (size_t)columns);
     } else {
-        multiply_rows(l, m, &w, x_pitch, rows, columns, y, y_pitch);
+        multiply_rows(me, m, &w, x_pitch, rows, columns, y, y_pitch);
     }
     for (int64_t r = 0; m->convert_result && r < rows; r++)
-        convert_row(l, c, to + r * c->step[0] * c->size, c->step[1], &f32,
+        convert_row(me, c, to + r * c->step[0] * c->size, c->step[1], &f32,
                     (const char *)(y + r * y_pitch), 1, columns);
 }

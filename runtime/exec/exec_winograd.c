@@ -107,26 +107,26 @@ static void list_patch(const struct operand *x, const float *image, const int64_
         }
 }
 
-void exec_winograd_input(struct lane *l, const struct bound_insn *i)
+void exec_winograd_input(struct worker *me, const struct bound_insn *i)
 {
     const struct winograd *w = i->prepared;
     const struct operand *y = &i->o[AP(winograd_input, dst)], *x = &i->o[AP(winograd_input, image)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(winograd_input, dst), yc) ||
-        !counts_now(l, i, AP(winograd_input, image), xc))
+    if (!counts_now(me, i, AP(winograd_input, dst), yc) ||
+        !counts_now(me, i, AP(winograd_input, image), xc))
         return;
-    char *planes = operand_address(l, y);
-    float *zeros = (float *)l->scratch;
-    const float *image = (const float *)operand_address(l, x), *pixels[MAX_SIDE * MAX_SIDE];
+    char *planes = operand_address(me, y);
+    float *zeros = (float *)me->scratch;
+    const float *image = (const float *)operand_address(me, x), *pixels[MAX_SIDE * MAX_SIDE];
     int64_t channels = min(yc[2], xc[2]);
-    int64_t first_row = number_at(l, &i->imm[IMM(winograd_input, row)]),
-            first_column = number_at(l, &i->imm[IMM(winograd_input, column)]);
+    int64_t first_row = number_at(me, &i->imm[IMM(winograd_input, row)]),
+            first_column = number_at(me, &i->imm[IMM(winograd_input, column)]);
     memset(zeros, 0, (size_t)channels * sizeof *zeros);
     for (int64_t t = 0, row = 0, column = 0; t < yc[1]; t++, planes += y->step[1] * y->size) {
         list_patch(x, image, xc, (first_row + row) * w->size - NUMBER(i, winograd_input, pad_h),
                    (first_column + column) * w->size - NUMBER(i, winograd_input, pad_w), w->side,
                    zeros, pixels);
-        l->k->winograd_input(planes, y->step[0], w->bf16, pixels, (size_t)channels, w->size);
+        me->k->winograd_input(planes, y->step[0], w->bf16, pixels, (size_t)channels, w->size);
         if (++column == w->columns)
             column = 0, row++;
     }
@@ -134,38 +134,38 @@ void exec_winograd_input(struct lane *l, const struct bound_insn *i)
 
 /* ---- output ---- */
 
-void exec_winograd_output(struct lane *l, const struct bound_insn *i)
+void exec_winograd_output(struct worker *me, const struct bound_insn *i)
 {
     const struct winograd *w = i->prepared;
     const struct operand *y = &i->o[AP(winograd_output, dst)],
                          *x = &i->o[AP(winograd_output, planes)],
                          *bias = &i->o[AP(winograd_output, bias)];
     int64_t yc[MAX_AP_RANK], xc[MAX_AP_RANK], bc[MAX_AP_RANK];
-    if (!counts_now(l, i, AP(winograd_output, dst), yc) ||
-        !counts_now(l, i, AP(winograd_output, planes), xc))
+    if (!counts_now(me, i, AP(winograd_output, dst), yc) ||
+        !counts_now(me, i, AP(winograd_output, planes), xc))
         return;
     int64_t channels = min(yc[2], xc[2]);
     struct epilogue e = {.activation = w->f,
                          .p = {i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)]}};
     if (bias->mem) {
-        if (!counts_now(l, i, AP(winograd_output, bias), bc))
+        if (!counts_now(me, i, AP(winograd_output, bias), bc))
             return;
-        e.bias = (const float *)operand_address(l, bias);
+        e.bias = (const float *)operand_address(me, bias);
         channels = min(channels, bc[bias->rank - 1]);
     }
-    float *image = (float *)operand_address(l, y);
-    const float *planes = (const float *)operand_address(l, x);
+    float *image = (float *)operand_address(me, y);
+    const float *planes = (const float *)operand_address(me, x);
     for (int64_t t = 0; t < xc[1]; t++, planes += x->step[1]) {
         int64_t row = t / w->columns * w->size, column = t % w->columns * w->size;
         int64_t rows = min(w->size, yc[0] - row), cols = min(w->size, yc[1] - column);
         if (rows <= 0 || cols <= 0)
             continue;
         float *to = image + row * y->step[0] + column * y->step[1];
-        l->k->winograd_output(to, y->step[0], y->step[1], planes, x->step[0], (size_t)channels,
-                              w->size, (int)rows, (int)cols, &e);
+        me->k->winograd_output(to, y->step[0], y->step[1], planes, x->step[0], (size_t)channels,
+                               w->size, (int)rows, (int)cols, &e);
         for (int64_t p = 0; w->extra && p < rows * cols; p++) {
             float *pixel = to + p / cols * y->step[0] + p % cols * y->step[1];
-            alu_run(l, &w->alu, (struct out_row){pixel, 1}, (struct in_row){pixel, 1},
+            alu_run(me, &w->alu, (struct out_row){pixel, 1}, (struct in_row){pixel, 1},
                     (struct in_row){pixel, 1}, channels);
         }
     }

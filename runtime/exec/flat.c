@@ -125,7 +125,7 @@ static char *spread(char *y, const char *x, const struct operand *o, int dim, in
 }
 
 /* All of dim `from` and those after it, in parts. */
-static void run_parts(struct lane *l, const struct bound_insn *i, char *const *p,
+static void run_parts(struct worker *me, const struct bound_insn *i, char *const *p,
                       const int64_t *count, row_fn row)
 {
     const struct flat *f = i->flat;
@@ -139,31 +139,31 @@ static void run_parts(struct lane *l, const struct bound_insn *i, char *const *p
             if (!o->mem)
                 continue;
             char *x = p[n] + at * o->step[f->from] * o->size;
-            q[n] = f->spread[n] ? l->scratch + f->at[n] : x;
+            q[n] = f->spread[n] ? me->scratch + f->at[n] : x;
             if (f->spread[n] && !(f->keep[n] && at > 0))
                 spread(q[n], x, o, f->from, i->shape.rank, now);
         }
         int64_t all = now[f->from] * f->each;
-        row(l, &f->insn, q, &all);
+        row(me, &f->insn, q, &all);
     }
 }
 
-void run_flat(struct lane *l, const struct bound_insn *i, row_fn row)
+void run_flat(struct worker *me, const struct bound_insn *i, row_fn row)
 {
     const struct flat *f = i->flat;
     int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     char *p[MAX_APS];
-    if (!shape_now(l, &i->shape, count))
+    if (!shape_now(me, &i->shape, count))
         return;
     for (;;) {
         for (int n = 0; n < i->nops; n++) {
             if (!i->o[n].mem)
                 continue;
-            p[n] = operand_address(l, &i->o[n]);
+            p[n] = operand_address(me, &i->o[n]);
             for (int d = 0; d < f->from; d++)
                 p[n] += at[d] * i->o[n].step[d] * i->o[n].size;
         }
-        run_parts(l, i, p, count, row);
+        run_parts(me, i, p, count, row);
         int d = f->from - 1;
         while (d >= 0 && ++at[d] == count[d])
             at[d--] = 0;

@@ -44,14 +44,14 @@ static void load(const struct operand *o, const char *p, int64_t step, int64_t n
             to[k] = dtype_load_i64(o->dtype, p + k * step * o->size, 0);
 }
 
-void integer_row(const struct lane *l, const struct integer_function *f,
+void integer_row(const struct worker *me, const struct integer_function *f,
                  const struct bound_insn *i, char *const *p, int64_t n)
 {
     const struct operand *o = i->o;
     int last = i->shape.rank - 1;
     int64_t zs = o[AP(tensor_tensor, dst)].step[last], xs = o[AP(tensor_tensor, a)].step[last],
             ys = o[AP(tensor_tensor, b)].step[last];
-    integer_fn run = integer_kernel(f, l->k);
+    integer_fn run = integer_kernel(f, me->k);
     if (run) {
         run(p[AP(tensor_tensor, dst)], zs, p[AP(tensor_tensor, a)], xs, p[AP(tensor_tensor, b)],
                ys, (size_t)n);

@@ -18,7 +18,7 @@ bool integer_find(struct integer_function *f, const struct bound_insn *i, struct
 /* Its kernel; NULL: by way of the row. */
 integer_fn integer_kernel(const struct integer_function *f, const struct kernel_table *k);
 /* One row of tensor_tensor at addresses p. */
-void integer_row(const struct lane *l, const struct integer_function *f,
+void integer_row(const struct worker *me, const struct integer_function *f,
                  const struct bound_insn *i, char *const *p, int64_t n);
 /* One row of select whose results and choices are of one type. */
 void choose_row(const struct bound_insn *i, char *const *p, int64_t n);

@@ -1,9 +1,9 @@
 /*
- * Launching kernels: the grid's instances in contiguous ranges, one per lane, so that a lane finds
- * in its cache what it wrote in the kernel before. A lane that is done takes from the end of
+ * Launching kernels: the grid's instances in contiguous ranges, one per worker, so that a worker finds
+ * in its cache what it wrote in the kernel before. A worker that is done takes from the end of
  * another's range: cores are not equally fast, and instances not equally long.
  *
- * Which lane runs an instance is a matter of time; what an instance computes does not depend on it.
+ * Which worker runs an instance is a matter of time; what an instance computes does not depend on it.
  * Engines of one instance run in the order of the merged stream.
  */
 #include "runtime/exec/engine.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- one lane ---- */
+/* ---- one worker ---- */
 
 static inline int64_t number_value(const struct number *n, const int64_t *vars)
 {
@@ -26,39 +26,39 @@ static inline int64_t number_value(const struct number *n, const int64_t *vars)
     return v;
 }
 
-/* Between turns of loops, now and then: false when the lane is to give up. */
-static bool goes_on(struct lane *l)
+/* Between turns of loops, now and then: false when the worker is to give up. */
+static bool goes_on(struct worker *me)
 {
     enum { LOOK_EACH = 1024 };
-    if (++l->turns % LOOK_EACH)
+    if (++me->turns % LOOK_EACH)
         return true;
-    const char *why = stop_now(l->stop);
+    const char *why = stop_now(me->stop);
     if (why)
-        lane_fail(l, why);
-    return !atomic_load_explicit(l->error, memory_order_relaxed);
+        worker_fail(me, why);
+    return !atomic_load_explicit(me->error, memory_order_relaxed);
 }
 
-static void run_instance(struct lane *l, const struct bound_kernel *k)
+static void run_instance(struct worker *me, const struct bound_kernel *k)
 {
     int64_t left[MAX_VARS];
     int depth = 0;
     for (int pc = 0; pc < k->ninsns; pc++) {
         const struct bound_insn *i = &k->insns[pc];
         if (i->run) {
-            i->run(l, i);
-            plant(l, k, pc, 1 + i->skip);
+            i->run(me, i);
+            plant(me, k, pc, 1 + i->skip);
             pc += i->skip;
         } else if (i->op == INSN_loop) {
-            int64_t count = number_value(&i->imm[IMM(loop, count)], l->vars);
-            l->vars[i->imm[IMM(loop, var)].base] = 0;
+            int64_t count = number_value(&i->imm[IMM(loop, count)], me->vars);
+            me->vars[i->imm[IMM(loop, var)].base] = 0;
             if (count > 0)
                 left[depth++] = count;
             else
                 pc = i->match;
         } else if (--left[depth - 1] > 0) {
-            if (!goes_on(l))
+            if (!goes_on(me))
                 return;
-            l->vars[k->insns[i->match].imm[IMM(loop, var)].base]++;
+            me->vars[k->insns[i->match].imm[IMM(loop, var)].base]++;
             pc = i->match;
         } else {
             depth--;
@@ -67,35 +67,35 @@ static void run_instance(struct lane *l, const struct bound_kernel *k)
 }
 
 /* Instances from .. to - 1, in the same way. */
-static void launch_range(struct lane *l, const struct bound_kernel *k, int64_t from, int64_t to)
+static void launch_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
 {
     int64_t rest = from;
     for (int g = k->ngrid - 1; g >= 0; g--) {
-        l->vars[g] = rest % k->grid[g];
+        me->vars[g] = rest % k->grid[g];
         rest /= k->grid[g];
     }
     for (int64_t n = from; n < to; n++) {
-        run_instance(l, k);
-        if (!goes_on(l) || atomic_load_explicit(l->error, memory_order_relaxed))
+        run_instance(me, k);
+        if (!goes_on(me) || atomic_load_explicit(me->error, memory_order_relaxed))
             return;
-        for (int g = k->ngrid - 1; g >= 0 && ++l->vars[g] == k->grid[g]; g--)
-            l->vars[g] = 0;
+        for (int g = k->ngrid - 1; g >= 0 && ++me->vars[g] == k->grid[g]; g--)
+            me->vars[g] = 0;
     }
 }
 
-void launch_one(struct lane *l, const struct bound_kernel *k)
+void launch_one(struct worker *me, const struct bound_kernel *k)
 {
     for (int g = 0; g < k->ngrid; g++)
-        l->vars[g] = 0;
-    run_instance(l, k);
+        me->vars[g] = 0;
+    run_instance(me, k);
 }
 
-/* ---- all lanes ---- */
+/* ---- all workers ---- */
 
-/* Fewer nanoseconds of work than it takes to wake a lane are done by the caller alone. */
+/* Fewer nanoseconds of work than it takes to wake a worker are done by the caller alone. */
 enum { ALONE_NS = 4000, FLOPS_PER_NS = 50, BYTES_PER_NS = 8 };
 
-static int lanes_for(int threads, const struct bound_kernel *k)
+static int workers_for(int threads, const struct bound_kernel *k)
 {
     if (threads == 1 || k->instances == 1 || k->in_order ||
         k->flops / FLOPS_PER_NS + k->work_bytes / BYTES_PER_NS < ALONE_NS)
@@ -104,15 +104,15 @@ static int lanes_for(int threads, const struct bound_kernel *k)
 }
 
 /*
- * What a lane has left is in its `share`: chunks first..end - 1 of the kernel's instances, as
+ * What a worker has left is in its `share`: chunks first..end - 1 of the kernel's instances, as
  * first << 32 | end.
  */
-enum { CHUNKS = 64 }; /* of a lane, at most */
+enum { CHUNKS = 64 }; /* of a worker, at most */
 
 struct launch_work {
-    struct lane *all;
+    struct worker *all;
     const struct bound_kernel *k;
-    int lanes;
+    int workers;
     int64_t chunk; /* instances of one */
 };
 
@@ -129,13 +129,13 @@ static int64_t take(atomic_uint_fast64_t *share, bool first)
     return (int64_t)(first ? now >> 32 : next & UINT32_MAX);
 }
 
-static void run_lane(void *arg, int lane)
+static void run_worker(void *arg, int worker)
 {
     struct launch_work *w = arg;
     const struct bound_kernel *k = w->k;
-    struct lane *lanes = w->all, *own = &lanes[lane];
-    for (int i = 0; i < w->lanes; i++)
-        for (int64_t n; (n = take(&lanes[(lane + i) % w->lanes].share, i == 0)) >= 0;) {
+    struct worker *workers = w->all, *own = &workers[worker];
+    for (int i = 0; i < w->workers; i++)
+        for (int64_t n; (n = take(&workers[(worker + i) % w->workers].share, i == 0)) >= 0;) {
             int64_t from = n * w->chunk, to = from + w->chunk;
             launch_range(own, k, from, to < k->instances ? to : k->instances);
             if (atomic_load_explicit(own->error, memory_order_relaxed))
@@ -143,29 +143,29 @@ static void run_lane(void *arg, int lane)
         }
 }
 
-static void run_shared(struct lane *all, int lanes, const struct parallel *by,
+static void run_shared(struct worker *all, int workers, const struct parallel *by,
                        const struct bound_kernel *k)
 {
-    int64_t chunk = 1 + (k->instances - 1) / ((int64_t)lanes * CHUNKS);
+    int64_t chunk = 1 + (k->instances - 1) / ((int64_t)workers * CHUNKS);
     int64_t chunks = (k->instances + chunk - 1) / chunk;
-    for (int i = 0; i < lanes; i++)
+    for (int i = 0; i < workers; i++)
         atomic_store_explicit(&all[i].share,
-                              (uint64_t)(chunks * i / lanes) << 32 |
-                                  (uint64_t)(chunks * (i + 1) / lanes),
+                              (uint64_t)(chunks * i / workers) << 32 |
+                                  (uint64_t)(chunks * (i + 1) / workers),
                               memory_order_relaxed);
-    by->run(by->user, lanes, run_lane, &(struct launch_work){all, k, lanes, chunk});
+    by->run(by->user, workers, run_worker, &(struct launch_work){all, k, workers, chunk});
 }
 
-void launch_on(struct lane *all, int threads, const struct parallel *by,
+void launch_on(struct worker *all, int threads, const struct parallel *by,
                const struct bound_kernel *k, _Atomic(const char *) *error)
 {
-    int lanes = lanes_for(threads, k);
-    for (int i = 0; i < lanes; i++)
+    int workers = workers_for(threads, k);
+    for (int i = 0; i < workers; i++)
         all[i].error = error;
-    if (lanes == 1)
+    if (workers == 1)
         launch_range(all, k, 0, k->instances);
     else
-        run_shared(all, lanes, by, k);
+        run_shared(all, workers, by, k);
 }
 
 static void run_in_pool(void *pool, int n, void (*job)(void *arg, int i), void *arg)
@@ -181,14 +181,14 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
         return true;
     if (c->m->engine_threads)
         return launch_engines(c, k, d);
-    launch_on(c->lanes, c->threads, &(struct parallel){run_in_pool, c->pool}, k, &error);
+    launch_on(c->workers, c->threads, &(struct parallel){run_in_pool, c->pool}, k, &error);
     const char *text = atomic_load(&error);
     if (text)
         return fail(d, "%s", text);
     return true;
 }
 
-bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
+bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
 {
     enum { LINE = 64, GUARD = 4096, MODEST = 64 << 20 }; /* no machine's on-chip memory is larger */
     if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
@@ -199,45 +199,45 @@ bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes,
     size_t need = (tiles + scratch + GUARD - 1) / GUARD * GUARD + GUARD;
     if (need > MODEST && !limits_bytes(c, "tiles of its kernels need", need * (size_t)c->threads, d))
         return false;
-    if (need > c->lane_bytes) {
+    if (need > c->worker_bytes) {
         size_t room = c->guessed && need <= MODEST ? 4 * need : need; /* other shapes may ask for more */
-        large_free(c->lane_memory, c->lane_bytes * (size_t)c->threads);
-        c->lane_bytes = c->lane_ready = 0;
+        large_free(c->worker_memory, c->worker_bytes * (size_t)c->threads);
+        c->worker_bytes = c->worker_ready = 0;
         size_t all;
-        c->lane_memory =
+        c->worker_memory =
             __builtin_mul_overflow(room, (size_t)c->threads, &all) ? NULL : large_space(all);
-        if (!c->lane_memory)
+        if (!c->worker_memory)
             return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
                         c->threads);
-        c->lane_bytes = room;
+        c->worker_bytes = room;
     }
     c->tile_bytes = tiles;
     c->scratch_bytes = scratch;
-    if (need > c->lane_ready && need <= MODEST) { /* more comes as it is touched */
-        bool all = need == c->lane_bytes && !c->lane_ready;
+    if (need > c->worker_ready && need <= MODEST) { /* more comes as it is touched */
+        bool all = need == c->worker_bytes && !c->worker_ready;
         for (int i = 0; i < c->threads && !all; i++)
-            pages_ahead(c->lane_memory + (size_t)i * c->lane_bytes + c->lane_ready,
-                        need - c->lane_ready);
+            pages_ahead(c->worker_memory + (size_t)i * c->worker_bytes + c->worker_ready,
+                        need - c->worker_ready);
         if (all)
-            pages_ahead(c->lane_memory, need * (size_t)c->threads);
-        c->lane_ready = need;
+            pages_ahead(c->worker_memory, need * (size_t)c->threads);
+        c->worker_ready = need;
     }
     for (int i = 0; i < c->threads; i++) {
-        c->lanes[i].tiles = c->lane_memory + (size_t)i * c->lane_bytes;
-        c->lanes[i].scratch = c->lanes[i].tiles + c->tile_bytes;
+        c->workers[i].tiles = c->worker_memory + (size_t)i * c->worker_bytes;
+        c->workers[i].scratch = c->workers[i].tiles + c->tile_bytes;
     }
     return true;
 }
 
-bool lanes_start(struct context *c, struct diag *d)
+bool workers_start(struct context *c, struct diag *d)
 {
-    c->lanes = calloc((size_t)c->threads, sizeof *c->lanes);
-    if (!c->lanes)
+    c->workers = calloc((size_t)c->threads, sizeof *c->workers);
+    if (!c->workers)
         return fail(d, "out of memory");
     for (int i = 0; i < c->threads; i++) {
-        c->lanes[i].hbm = c->address;
-        c->lanes[i].stop = &c->stop;
-        c->lanes[i].k = kernels_get();
+        c->workers[i].hbm = c->address;
+        c->workers[i].stop = &c->stop;
+        c->workers[i].k = kernels_get();
     }
     if (c->threads > 1)
         c->pool = c->by ? pool_of(c->by) : pool_new(c->threads);
@@ -247,9 +247,9 @@ bool lanes_start(struct context *c, struct diag *d)
                  : fail(d, "out of memory, or of threads: cannot start %d threads", c->threads);
 }
 
-void lanes_stop(struct context *c)
+void workers_stop(struct context *c)
 {
     pool_free(c->pool);
-    large_free(c->lane_memory, c->lane_bytes * (size_t)c->threads);
-    free(c->lanes);
+    large_free(c->worker_memory, c->worker_bytes * (size_t)c->threads);
+    free(c->workers);
 }

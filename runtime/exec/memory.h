@@ -1,5 +1,5 @@
 /*
- * Large blocks: the arena of planned slots, lanes' tiles.
+ * Large blocks: the arena of planned slots, workers' tiles.
  */
 #ifndef RUNTIME_EXEC_MEMORY_H
 #define RUNTIME_EXEC_MEMORY_H

@@ -47,7 +47,7 @@ static float wrong(enum way way, float x, bool first, bool last_row, bool last)
 }
 
 /* What the instruction has written: rows are along its last dim. */
-static void spoil(struct lane *l, const struct bound_insn *i, enum way way)
+static void spoil(struct worker *me, const struct bound_insn *i, enum way way)
 {
     const struct insn_info *info = insn_info(i->op);
     int64_t count[MAX_AP_RANK], index[MAX_AP_RANK] = {0};
@@ -58,10 +58,10 @@ static void spoil(struct lane *l, const struct bound_insn *i, enum way way)
         return;
     bool own = info->shape == SHAPE_OWN;
     int rank = own ? i->o[dst].rank : i->shape.rank;
-    if (!(own ? counts_now(l, i, dst, count) : shape_now(l, &i->shape, count)))
+    if (!(own ? counts_now(me, i, dst, count) : shape_now(me, &i->shape, count)))
         return;
     for (bool more = true; more;) {
-        char *p = operand_address(l, &i->o[dst]);
+        char *p = operand_address(me, &i->o[dst]);
         bool first = true, last = true;
         for (int r = 0; r < rank; r++) {
             p += index[r] * i->o[dst].step[r] * i->o[dst].size;
@@ -69,7 +69,7 @@ static void spoil(struct lane *l, const struct bound_insn *i, enum way way)
             last &= r == rank - 1 || index[r] == count[r] - 1;
         }
         bool end = rank && index[rank - 1] == count[rank - 1] - 1;
-        store_one(l, &i->o[dst], p, wrong(way, load_one(&i->o[dst], p), first, last, end));
+        store_one(me, &i->o[dst], p, wrong(way, load_one(&i->o[dst], p), first, last, end));
         more = false;
         for (int r = rank - 1; r >= 0 && !more; r--)
             if (++index[r] < count[r])
@@ -79,11 +79,11 @@ static void spoil(struct lane *l, const struct bound_insn *i, enum way way)
     }
 }
 
-void plant(struct lane *l, const struct bound_kernel *k, int pc, int n)
+void plant(struct worker *me, const struct bound_kernel *k, int pc, int n)
 {
     int which = chosen();
     if (which >= 0 && has(k, pc, n, plants[which].op))
-        spoil(l, &k->insns[pc + n - 1], plants[which].way);
+        spoil(me, &k->insns[pc + n - 1], plants[which].way);
 }
 
 void plant_log(const struct program *p, const struct bound_kernel *k)

@@ -9,12 +9,12 @@
 
 #ifdef XCC_PLANT
 /* After instructions [pc, pc + n) of the kernel have run. */
-void plant(struct lane *l, const struct bound_kernel *k, int pc, int n);
+void plant(struct worker *me, const struct bound_kernel *k, int pc, int n);
 /* Before a kernel runs: names its nodes and the tensors that it writes, if it has the instruction; to the
  * file that the environment's XCC_PLANT_LOG names. */
 void plant_log(const struct program *p, const struct bound_kernel *k);
 #else
-static inline void plant(struct lane *l, const struct bound_kernel *k, int pc, int n) {}
+static inline void plant(struct worker *me, const struct bound_kernel *k, int pc, int n) {}
 static inline void plant_log(const struct program *p, const struct bound_kernel *k) {}
 #endif
 

@@ -12,24 +12,24 @@
 
 enum { SPIN_NS = 100000, TURNS = 64 }; /* the clock is read every TURNS turns */
 
-struct worker {
+struct pool_thread {
     struct pool *pool;
-    int lane;
+    int worker;
     pthread_t thread;
     atomic_int cpu; /* where it ran last; -1: not yet */
 };
 
 struct pool {
-    struct parallel by; /* the caller's threads; then there are no workers */
-    int lanes, started;
-    struct worker *workers; /* of lane 1 and on */
+    struct parallel by; /* the caller's threads; then it has none of its own */
+    int workers, started;
+    struct pool_thread *threads; /* of worker 1 and on */
     atomic_int caller_cpu;
-    void (*job)(void *arg, int lane);
+    void (*job)(void *arg, int worker);
     void *arg;
     struct heap *heap;                  /* the calling thread's */
-    int active;                         /* lanes of the job */
+    int active;                         /* workers of the job */
     _Alignas(64) atomic_uint round;     /* number of the latest job */
-    _Alignas(64) atomic_int unfinished; /* workers that have not done it */
+    _Alignas(64) atomic_int unfinished; /* threads that have not done it */
     _Alignas(64) atomic_int sleepers;
     atomic_bool stop;
     pthread_mutex_t lock;
@@ -73,32 +73,32 @@ static unsigned wait_for_job(struct pool *p, unsigned seen)
     return atomic_load_explicit(&p->round, memory_order_acquire);
 }
 
-/* The CPU of a lane. */
-static int lane_cpu(struct pool *p, int lane)
+/* The CPU of a worker. */
+static int worker_cpu(struct pool *p, int worker)
 {
-    return atomic_load_explicit(lane ? &p->workers[lane - 1].cpu : &p->caller_cpu,
+    return atomic_load_explicit(worker ? &p->threads[worker - 1].cpu : &p->caller_cpu,
                                 memory_order_relaxed);
 }
 
 /*
  * Schedulers wake a thread beside the one that woke it, and leave two that spin in turns on one CPU
- * there for whole seconds. A worker that finds itself on the CPU of a lane before it moves away, by
+ * there for whole seconds. A thread that finds itself on the CPU of a worker before it moves away, by
  * allowing itself the other CPUs only for a moment.
  */
-static void leave_shared_cpu(struct worker *w)
+static void leave_shared_cpu(struct pool_thread *w)
 {
 #if defined __linux__
     int here = sched_getcpu();
     bool shared = false;
-    for (int i = 0; i < w->lane; i++)
-        shared |= lane_cpu(w->pool, i) == here;
+    for (int i = 0; i < w->worker; i++)
+        shared |= worker_cpu(w->pool, i) == here;
     if (shared && here >= 0) {
         cpu_set_t allowed, others;
         if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed))
             return;
         others = allowed;
-        for (int i = 0, cpu; i < w->lane; i++)
-            if ((cpu = lane_cpu(w->pool, i)) >= 0)
+        for (int i = 0, cpu; i < w->worker; i++)
+            if ((cpu = worker_cpu(w->pool, i)) >= 0)
                 CPU_CLR(cpu, &others);
         if (CPU_COUNT(&others) && !pthread_setaffinity_np(pthread_self(), sizeof others, &others))
             pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
@@ -108,26 +108,26 @@ static void leave_shared_cpu(struct worker *w)
 #endif
 }
 
-/* One lane's part, in a thread that is not the calling one. */
-static void run_there(void *arg, int lane)
+/* One worker's part, in a thread that is not the calling one. */
+static void run_there(void *arg, int worker)
 {
     struct pool *p = arg;
     struct heap *before = mem_use(p->heap);
-    p->job(p->arg, lane);
+    p->job(p->arg, worker);
     mem_use(before);
 }
 
 static void *work(void *arg)
 {
-    struct worker *w = arg;
+    struct pool_thread *w = arg;
     struct pool *p = w->pool;
     for (unsigned seen = 0;;) {
         seen = wait_for_job(p, seen);
         if (atomic_load(&p->stop))
             return NULL;
-        if (w->lane < p->active) {
+        if (w->worker < p->active) {
             leave_shared_cpu(w);
-            run_there(p, w->lane);
+            run_there(p, w->worker);
         }
         atomic_fetch_sub_explicit(&p->unfinished, 1, memory_order_release);
     }
@@ -144,14 +144,14 @@ static void announce(struct pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg)
+void pool_run(struct pool *p, int workers, void (*job)(void *arg, int worker), void *arg)
 {
     p->job = job;
     p->arg = arg;
     p->heap = mem_heap();
-    p->active = lanes;
+    p->active = workers;
     if (p->by.run) {
-        p->by.run(p->by.user, lanes, run_there, p);
+        p->by.run(p->by.user, workers, run_there, p);
         return;
     }
 #if defined __linux__
@@ -180,19 +180,19 @@ struct pool *pool_of(const struct parallel *by)
     return p;
 }
 
-struct pool *pool_new(int lanes)
+struct pool *pool_new(int workers)
 {
     struct pool *p = aligned_alloc(64, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct pool){.lanes = lanes};
-    p->workers = calloc((size_t)lanes, sizeof *p->workers);
+    *p = (struct pool){.workers = workers};
+    p->threads = calloc((size_t)workers, sizeof *p->threads);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    bool ok = p->workers != NULL;
-    for (int i = 1; ok && i < lanes; i++) {
-        struct worker *w = &p->workers[p->started];
-        *w = (struct worker){.pool = p, .lane = i, .cpu = -1};
+    bool ok = p->threads != NULL;
+    for (int i = 1; ok && i < workers; i++) {
+        struct pool_thread *w = &p->threads[p->started];
+        *w = (struct pool_thread){.pool = p, .worker = i, .cpu = -1};
         ok = !pthread_create(&w->thread, NULL, work, w);
         p->started += ok;
     }
@@ -209,9 +209,9 @@ void pool_free(struct pool *p)
     atomic_store(&p->stop, true);
     announce(p);
     for (int i = 0; i < p->started; i++)
-        pthread_join(p->workers[i].thread, NULL);
+        pthread_join(p->threads[i].thread, NULL);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->wake);
-    free(p->workers);
+    free(p->threads);
     free(p);
 }

@@ -16,13 +16,13 @@ struct parallel {
     void *user;
 };
 
-/* `lanes` threads, the calling one included; NULL when threads cannot be started. */
-struct pool *pool_new(int lanes);
+/* `workers` threads, the calling one included; NULL when threads cannot be started. */
+struct pool *pool_new(int workers);
 /* The same of the caller's threads; *by is copied. */
 struct pool *pool_of(const struct parallel *by);
 void pool_free(struct pool *p);
-/* Runs job(arg, lane) for lanes 0..lanes-1, lane 0 on the calling thread, and returns when all are
+/* Runs job(arg, worker) for workers 0..workers-1, worker 0 on the calling thread, and returns when all are
  * done. They allocate where the calling thread does (neff/base/allocator.h). */
-void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg);
+void pool_run(struct pool *p, int workers, void (*job)(void *arg, int worker), void *arg);
 
 #endif

@@ -68,7 +68,7 @@ struct quick_op {
     const struct quick_row *row;
 };
 
-struct quick_place { /* slot and bytes behind its start; QUICK_TILE: of the lane's tiles */
+struct quick_place { /* slot and bytes behind its start; QUICK_TILE: of the worker's tiles */
     int32_t slot;
     int64_t offset;
     const void *fixed; /* else, where it is not NULL: there */

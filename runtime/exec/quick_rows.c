@@ -43,7 +43,7 @@ BY_WORDS static inline struct out_tile out_tile(const struct quick_op *op)
 BY_WORDS static bool binary_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    const struct kernel_table *k = c->lanes->k;
+    const struct kernel_table *k = c->workers->k;
     if (is_tile(r, QUICK_B))
         k->binary_tile[r->index](out_tile(op), in_tile(op, QUICK_A), in_tile(op, QUICK_B), 1, (size_t)r->n);
     else
@@ -54,15 +54,15 @@ BY_WORDS static bool binary_row(struct context *c, const struct quick_op *op, st
 BY_WORDS static bool compare_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    c->lanes->k->compare[r->index]((uint8_t *)op->p[QUICK_TO], r->step[QUICK_TO],
-                                   in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
+    c->workers->k->compare[r->index]((uint8_t *)op->p[QUICK_TO], r->step[QUICK_TO],
+                                     in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
     return true;
 }
 
 BY_WORDS static bool activation_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    const struct kernel_table *k = c->lanes->k;
+    const struct kernel_table *k = c->workers->k;
     if (is_tile(r, QUICK_C))
         k->activation_tile[r->index](out_tile(op), in_tile(op, QUICK_A), in_tile(op, QUICK_B),
                                      in_tile(op, QUICK_C), 1, (size_t)r->n, r->parameters);
@@ -74,16 +74,16 @@ BY_WORDS static bool activation_row(struct context *c, const struct quick_op *op
 
 BY_WORDS static bool multiply_add_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
-    c->lanes->k->multiply_add(out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
-                              in_row(op, QUICK_C), (size_t)op->row->n);
+    c->workers->k->multiply_add(out_row(op), in_row(op, QUICK_A), in_row(op, QUICK_B),
+                                in_row(op, QUICK_C), (size_t)op->row->n);
     return true;
 }
 
 BY_WORDS static bool choice_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
     const struct quick_row *r = op->row;
-    c->lanes->k->select(out_row(op), (const uint8_t *)op->p[QUICK_C], r->step[QUICK_C],
-                        in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
+    c->workers->k->select(out_row(op), (const uint8_t *)op->p[QUICK_C], r->step[QUICK_C],
+                          in_row(op, QUICK_A), in_row(op, QUICK_B), (size_t)r->n);
     return true;
 }
 
@@ -101,18 +101,18 @@ static bool copy_bytes(struct context *c, const struct quick_op *op, struct diag
     return true;
 }
 
-/* With the lane's room for an error. */
-static bool in_lane(struct context *c, const struct quick_row *r, struct diag *d)
+/* With the worker's room for an error. */
+static bool in_worker(struct context *c, const struct quick_row *r, struct diag *d)
 {
-    struct lane *lane = c->lanes;
+    struct worker *worker = c->workers;
     _Atomic(const char *) error = NULL;
-    lane->error = &error;
+    worker->error = &error;
     for (int g = 0; g < r->kernel->ngrid; g++)
-        lane->vars[g] = 0;
+        worker->vars[g] = 0;
     if (r->insn)
-        r->insn->run(lane, r->insn);
+        r->insn->run(worker, r->insn);
     else
-        launch_one(lane, r->kernel);
+        launch_one(worker, r->kernel);
     const char *text = atomic_load_explicit(&error, memory_order_relaxed);
     if (!text)
         return true;
@@ -122,7 +122,7 @@ static bool in_lane(struct context *c, const struct quick_row *r, struct diag *d
 
 static bool any_row(struct context *c, const struct quick_op *op, struct diag *d)
 {
-    return in_lane(c, op->row, d);
+    return in_worker(c, op->row, d);
 }
 
 /* ---- instructions ---- */

@@ -26,7 +26,7 @@ enum { QUICK_LOOK = 16 }; /* trips between looks at limits */
 
 static char *address_now(const struct context *c, int32_t slot)
 {
-    return slot == QUICK_TILE ? c->lanes[0].tiles : c->address[slot];
+    return slot == QUICK_TILE ? c->workers[0].tiles : c->address[slot];
 }
 
 static void link_code(const struct context *c, struct quick_region *q)
@@ -56,7 +56,7 @@ bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, s
         link_code(c, q);
     for (int i = 0; i < q->nmoved; i++)
         q->home[i] = c->address[q->moved[i]];
-    bool done = (c->lanes[0].k->fma ? run_fused : run_rounding)(c, q, step, d);
+    bool done = (c->workers[0].k->fma ? run_fused : run_rounding)(c, q, step, d);
     for (int i = 0; i < q->nmoved; i++)
         c->address[q->moved[i]] = q->home[i];
     return done;

@@ -12,10 +12,10 @@ enum { MEMORY_BYTES = 64 << 20, CACHE_BYTES = 256 << 10, ROW = 16384 /* elements
 
 struct rate_job {
     struct pool *pool;
-    int lanes, repeat; /* how often each lane does its part */
+    int workers, repeat; /* how often each worker does its part */
     struct gemm gemm;
     char *memory;
-    size_t bytes; /* of the part of a lane; parts are `pitch` bytes apart */
+    size_t bytes; /* of the part of a worker; parts are `pitch` bytes apart */
     size_t pitch;
 };
 
@@ -26,14 +26,14 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of the fastest of some turns by all lanes. */
-static double fastest(struct rate_job *j, void (*work)(void *job, int lane), int turns)
+/* Seconds of the fastest of some turns by all workers. */
+static double fastest(struct rate_job *j, void (*work)(void *job, int worker), int turns)
 {
     double min = 0;
     for (int i = 0; i < turns; i++) {
         double start = now();
         if (j->pool)
-            pool_run(j->pool, j->lanes, work, j);
+            pool_run(j->pool, j->workers, work, j);
         else
             work(j, 0);
         double seconds = now() - start;
@@ -42,25 +42,25 @@ static double fastest(struct rate_job *j, void (*work)(void *job, int lane), int
     return min;
 }
 
-static void multiply(void *arg, int lane)
+static void multiply(void *arg, int worker)
 {
     const struct rate_job *j = arg;
-    char *at = j->memory + (size_t)lane * j->pitch;
+    char *at = j->memory + (size_t)worker * j->pitch;
     for (int i = 0; i < j->repeat; i++)
         gemm_run(&j->gemm, kernels_get(), at, at + TILE_BYTES, at + 2 * TILE_BYTES);
 }
 
-static void fill(void *arg, int lane)
+static void fill(void *arg, int worker)
 {
     const struct rate_job *j = arg;
-    memset(j->memory + (size_t)lane * j->pitch, 0x3c, j->bytes);
+    memset(j->memory + (size_t)worker * j->pitch, 0x3c, j->bytes);
 }
 
-static void read_part(void *arg, int lane)
+static void read_part(void *arg, int worker)
 {
     const struct rate_job *j = arg;
     const struct kernel_table *k = kernels_get();
-    const float *at = (const float *)(j->memory + (size_t)lane * j->pitch);
+    const float *at = (const float *)(j->memory + (size_t)worker * j->pitch);
     for (int i = 0; i < j->repeat; i++)
         for (size_t n = 0; n + ROW <= j->bytes / sizeof *at; n += ROW)
             k->reduce[REDUCE_sum]((struct in_row){at + n, 1}, ROW);
@@ -75,7 +75,7 @@ static double product_rate(struct rate_job *j, enum gemm_type type)
     j->repeat = 1;
     double once = fastest(j, multiply, 3);
     j->repeat = once < 1e-3 ? (int)(1e-3 / (once + 1e-9)) + 1 : 1;
-    double flops = 2.0 * ROWS * COLUMNS * K * j->repeat * j->lanes;
+    double flops = 2.0 * ROWS * COLUMNS * K * j->repeat * j->workers;
     return flops / fastest(j, multiply, 6) * 1e-9;
 }
 
@@ -83,7 +83,7 @@ static double reading_rate(struct rate_job *j, size_t bytes, int repeat)
 {
     j->bytes = bytes;
     j->repeat = repeat;
-    return (double)bytes * repeat * j->lanes / fastest(j, read_part, 4) * 1e-9;
+    return (double)bytes * repeat * j->workers / fastest(j, read_part, 4) * 1e-9;
 }
 
 bool rates_measure(struct machine_rates *r, int threads)
@@ -91,7 +91,7 @@ bool rates_measure(struct machine_rates *r, int threads)
     size_t part = MEMORY_BYTES / (size_t)threads / CACHE_BYTES * CACHE_BYTES, got;
     if (part < 4 * TILE_BYTES)
         part = 4 * TILE_BYTES;
-    struct rate_job j = {.lanes = threads, .repeat = 1, .bytes = part, .pitch = part};
+    struct rate_job j = {.workers = threads, .repeat = 1, .bytes = part, .pitch = part};
     *r = (struct machine_rates){.threads = threads};
     j.memory = large_alloc(part * (size_t)threads, &got);
     j.pool = threads > 1 ? pool_new(threads) : NULL;

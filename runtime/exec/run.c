@@ -297,7 +297,7 @@ static const struct bound_kernel *bind_now(struct context *c, int kernel, struct
     arena_free(&cache->arena);
     cache->bound = bind_kernel(c->m, &p->kernels[kernel], values_now(c), kernels_get()->lanes,
                                &cache->arena, d);
-    if (cache->bound && !lanes_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
+    if (cache->bound && !workers_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
         cache->bound = NULL;
     return cache->bound;
 }

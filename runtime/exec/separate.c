@@ -28,7 +28,7 @@ bool separate_rows(struct binding *b, const struct bound_insn *i, int inner)
     return true;
 }
 
-void run_separate(struct lane *l, const struct bound_insn *i, int inner, separate_fn row)
+void run_separate(struct worker *me, const struct bound_insn *i, int inner, separate_fn row)
 {
     int rank = i->o->rank, outer = rank - inner;
     int64_t count[MAX_AP_RANK] = {0}, of[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
@@ -36,16 +36,16 @@ void run_separate(struct lane *l, const struct bound_insn *i, int inner, separat
     for (int n = 0; n < i->nops; n++) {
         if (!i->o[n].mem)
             continue;
-        if (!counts_now(l, i, n, of))
+        if (!counts_now(me, i, n, of))
             return;
-        r.p[n] = operand_address(l, &i->o[n]);
+        r.p[n] = operand_address(me, &i->o[n]);
         r.n[n] = of[rank - 1];
         for (int d = 0; d < outer; d++) /* edges cut what all operands have */
             if (n == 0 || (of[d] < count[d] && i->o[n].count[d] != 1))
                 count[d] = of[d];
     }
     for (;; r.number++) {
-        row(l, i, &r);
+        row(me, i, &r);
         int d = outer - 1;
         for (; d >= 0; d--) {
             bool more = ++at[d] < count[d];

@@ -19,10 +19,10 @@ struct separate_row {
     int64_t n[MAX_APS];
     int64_t number;
 };
-typedef void (*separate_fn)(struct lane *l, const struct bound_insn *i,
+typedef void (*separate_fn)(struct worker *me, const struct bound_insn *i,
                             const struct separate_row *r);
 /* Calls `row` for every combination of the dims before the last `inner` ones. */
-void run_separate(struct lane *l, const struct bound_insn *i, int inner, separate_fn row);
+void run_separate(struct worker *me, const struct bound_insn *i, int inner, separate_fn row);
 
 /* Element k of the row of operand n. */
 static inline float separate_load(const struct bound_insn *i, const struct separate_row *r, int n,
@@ -31,11 +31,11 @@ static inline float separate_load(const struct bound_insn *i, const struct separ
     const struct operand *o = &i->o[n];
     return load_one(o, r->p[n] + k * o->step[o->rank - 1] * o->size);
 }
-static inline void separate_store(const struct lane *l, const struct bound_insn *i,
+static inline void separate_store(const struct worker *me, const struct bound_insn *i,
                                   const struct separate_row *r, int n, int64_t k, float x)
 {
     const struct operand *o = &i->o[n];
-    store_one(l, o, r->p[n] + k * o->step[o->rank - 1] * o->size, x);
+    store_one(me, o, r->p[n] + k * o->step[o->rank - 1] * o->size, x);
 }
 static inline void separate_store_integer(const struct bound_insn *i, const struct separate_row *r,
                                           int n, int64_t k, int64_t x)

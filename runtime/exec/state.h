@@ -85,9 +85,9 @@ struct number { /* an affine immediate */
     const struct term *terms;
 };
 
-struct lane;
+struct worker;
 struct bound_insn;
-typedef void (*exec_fn)(struct lane *l, const struct bound_insn *i);
+typedef void (*exec_fn)(struct worker *me, const struct bound_insn *i);
 
 struct bound_insn {
     exec_fn run;
@@ -109,7 +109,7 @@ struct bound_kernel {
     const struct kernel *kernel;
     int ngrid, ninsns;
     int64_t grid[MAX_GRID], instances;
-    int64_t tile_bytes, scratch_bytes; /* of one lane */
+    int64_t tile_bytes, scratch_bytes; /* of one worker */
     bool in_order; /* instances run one after the other: they write the same places */
     int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
     int64_t steps; /* that a launch counts for, beside the one that it is */
@@ -148,7 +148,7 @@ struct kernel_cache { /* of a kernel bound when launched */
 
 /* ---- a context ---- */
 
-/* What ends a run before its time; lanes look at it too. */
+/* What ends a run before its time; workers look at it too. */
 struct stop {
     atomic_bool cancelled;
     double deadline; /* of this run, as time_now tells it; 0: none */
@@ -156,9 +156,9 @@ struct stop {
 /* Why to stop, or NULL. */
 const char *stop_now(const struct stop *s);
 
-struct lane {
+struct worker {
     const struct stop *stop;
-    uint32_t turns; /* of loops, and instances, since the lane looked at `stop` */
+    uint32_t turns; /* of loops, and instances, since the worker looked at `stop` */
     int64_t vars[MAX_VARS];
     char *const *hbm; /* address of each slot */
     char *tiles, *scratch;
@@ -196,10 +196,10 @@ struct context {
     int threads;
     const struct parallel *by; /* while it is made: whose threads the pool is to have */
     struct pool *pool;
-    struct lane *lanes;
-    char *lane_memory;
-    size_t lane_bytes, lane_ready;    /* of one lane; of these, resident */
-    size_t tile_bytes, scratch_bytes; /* of one lane: the most that a kernel bound so far needs */
+    struct worker *workers;
+    char *worker_memory;
+    size_t worker_bytes, worker_ready; /* of one worker; of these, resident */
+    size_t tile_bytes, scratch_bytes; /* of one worker: the most that a kernel bound so far needs */
 
     struct tensor *input; /* as set */
     struct output *output;
@@ -300,7 +300,7 @@ struct executor {
 extern const struct executor executors[INSN_COUNT];
 
 /* stream.c: several instructions that run together. */
-void exec_stream(struct lane *l, const struct bound_insn *i);
+void exec_stream(struct worker *me, const struct bound_insn *i);
 
 /* flat.c: makes i->flat for elementwise instructions with many short rows and a dense result. */
 void flatten(struct binding *b, struct bound_insn *i);
@@ -327,18 +327,18 @@ void limits_end(struct context *c);
 bool limits_bytes(const struct context *c, const char *what, size_t bytes, struct diag *d);
 
 /* launch.c */
-/* The only instance, by the calling thread; an error is left in the lane's `error`. */
-void launch_one(struct lane *l, const struct bound_kernel *k);
-/* All instances, shared by as many lanes as pay, `threads` at most, which `by` runs; the first failure is
+/* The only instance, by the calling thread; an error is left in the worker's `error`. */
+void launch_one(struct worker *me, const struct bound_kernel *k);
+/* All instances, shared by as many workers as pay, `threads` at most, which `by` runs; the first failure is
  * left in *error. */
-void launch_on(struct lane *all, int threads, const struct parallel *by,
+void launch_on(struct worker *all, int threads, const struct parallel *by,
                const struct bound_kernel *k, _Atomic(const char *) *error);
 bool launch(struct context *c, const struct bound_kernel *k, struct diag *d);
-/* engine_threads.c: the same by one thread per engine; the context has a lane for each. */
+/* engine_threads.c: the same by one thread per engine; the context has a worker for each. */
 bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag *d);
-bool lanes_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
-bool lanes_start(struct context *c, struct diag *d);
-void lanes_stop(struct context *c);
+bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
+bool workers_start(struct context *c, struct diag *d);
+void workers_stop(struct context *c);
 
 /* planned_control.c: finds loops and branches that carry and give planned tensors only; runs one,
  * its regions, or single steps of them, by `run`. */

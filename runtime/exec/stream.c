@@ -42,13 +42,13 @@ struct stream {
 
 /* ---- running ---- */
 
-static char *place_address(const struct lane *l, const struct place *p)
+static char *place_address(const struct worker *me, const struct place *p)
 {
     if (p->number)
         return (char *)p->number;
-    char *at = (p->slot >= 0 ? l->hbm[p->slot] : l->tiles) + p->offset;
+    char *at = (p->slot >= 0 ? me->hbm[p->slot] : me->tiles) + p->offset;
     for (int i = 0; i < p->nterms; i++)
-        at += p->terms[i].coef * l->vars[p->terms[i].var];
+        at += p->terms[i].coef * me->vars[p->terms[i].var];
     return at;
 }
 
@@ -86,7 +86,7 @@ struct walk { /* over the rows of an instance */
     float values[STREAM_PLACES][STREAM_BLOCK];
 };
 
-static void run_row(struct lane *l, const struct stream *s, struct walk *w, int64_t n, bool first)
+static void run_row(struct worker *me, const struct stream *s, struct walk *w, int64_t n, bool first)
 {
     int64_t m = n < STREAM_BLOCK ? n : STREAM_BLOCK;
     for (int k = 0; k < s->nplaces; k++) {
@@ -98,27 +98,27 @@ static void run_row(struct lane *l, const struct stream *s, struct walk *w, int6
         if (first || !p->steady)
             spread(w->values[k], *(const float *)w->row[k], m);
     }
-    l->k->stream(&(struct stream_run){s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
+    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
 }
 
-void exec_stream(struct lane *l, const struct bound_insn *i)
+void exec_stream(struct worker *me, const struct bound_insn *i)
 {
     const struct stream *s = i->prepared;
     int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     int last = s->shape.rank - 1, d;
     struct walk w;
-    if (!shape_now(l, &s->shape, count))
+    if (!shape_now(me, &s->shape, count))
         return;
     for (int k = 0; k < s->nplaces; k++)
-        w.row[k] = place_address(l, &s->places[k]);
+        w.row[k] = place_address(me, &s->places[k]);
     if (overlaps(s, w.row, count)) {
         for (int n = 0; n < s->ninsns; n++)
-            s->insns[n].run(l, &s->insns[n]);
+            s->insns[n].run(me, &s->insns[n]);
         return;
     }
     bool first = true;
     do {
-        run_row(l, s, &w, count[last], first);
+        run_row(me, s, &w, count[last], first);
         first = false;
         for (d = last - 1; d >= 0; d--) {
             bool more = ++at[d] < count[d];

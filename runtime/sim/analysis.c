@@ -32,28 +32,28 @@ static int by_share(const void *a, const void *b)
     const struct sim_share *x = a, *y = b;
     if (x->ps != y->ps)
         return x->ps < y->ps ? 1 : -1;
-    return x->node != y->node ? x->node - y->node : x->lane - y->lane;
+    return x->node != y->node ? x->node - y->node : x->track - y->track;
 }
 
-/* The path's time by node and lane: from when a record could begin to when its successor could. */
+/* The path's time by node and track: from when a record could begin to when its successor could. */
 static void share_path(struct sim *s, struct sim_summary *y)
 {
-    int n, lanes = LANE_COUNT, nodes = s->p->nnodes + 1;
+    int n, tracks = TRACK_COUNT, nodes = s->p->nnodes + 1;
     int32_t *path = sim_path(s, &n);
-    int64_t *ps = calloc((size_t)nodes * (size_t)lanes, sizeof *ps), until = s->latency;
+    int64_t *ps = calloc((size_t)nodes * (size_t)tracks, sizeof *ps), until = s->latency;
     if (!ps)
         return;
     for (int i = 0; i < n; i++) {
         const struct sim_record *r = &s->records[path[i]];
         int64_t from = r->cause < 0 ? 0 : r->ready;
         if (until > from)
-            ps[(node_of(s, r) + 1) * lanes + r->lane] += until - from;
+            ps[(node_of(s, r) + 1) * tracks + r->track] += until - from;
         until = from;
     }
-    y->path = ARENA_ARRAY(&s->arena, struct sim_share, nodes * lanes);
-    for (int i = 0; i < nodes * lanes; i++)
+    y->path = ARENA_ARRAY(&s->arena, struct sim_share, nodes * tracks);
+    for (int i = 0; i < nodes * tracks; i++)
         if (ps[i])
-            y->path[y->npath++] = (struct sim_share){i / lanes - 1, ps[i], 0, i % lanes};
+            y->path[y->npath++] = (struct sim_share){i / tracks - 1, ps[i], 0, i % tracks};
     free(ps);
     qsort(y->path, (size_t)y->npath, sizeof *y->path, by_share);
 }
@@ -67,14 +67,14 @@ static void bound(struct sim *s, struct sim_summary *y)
     y->chain_us = max / 1e6;
     for (int c = 0; c < s->o.cores; c++)
         for (int e = 0; e < ENGINE_COUNT; e++)
-            if ((double)s->lanes[c][e].busy >= max)
-                max = (double)s->lanes[c][e].busy, y->bound_by = engine_names[e];
+            if ((double)s->tracks[c][e].busy >= max)
+                max = (double)s->tracks[c][e].busy, y->bound_by = engine_names[e];
     if (s->dma_busy / s->o.cores > max)
         max = s->dma_busy / s->o.cores, y->bound_by = "dma";
     if (!s->m->strict) { /* one processor does it all */
         max = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
-            max += (double)s->lanes[0][e].busy;
+            max += (double)s->tracks[0][e].busy;
         y->bound_by = "processor";
     }
     y->bound_us = max / 1e6;
@@ -84,9 +84,9 @@ static void shares(struct sim *s, struct sim_summary *y)
 {
     double latency = s->latency > 0 ? (double)s->latency : 1, seconds = latency / 1e12;
     const struct timing *t = machine_timing(s->m);
-    for (int lane = 0; lane < LANE_COUNT; lane++) {
+    for (int track = 0; track < TRACK_COUNT; track++) {
         for (int c = 0; c < s->o.cores; c++)
-            y->share[lane] += (double)s->lanes[c][lane].busy / latency / s->o.cores;
+            y->share[track] += (double)s->tracks[c][track].busy / latency / s->o.cores;
     }
     y->dma_share = s->dma_busy / latency / s->o.cores;
     y->latency_us = (double)s->latency / 1e6;
@@ -179,8 +179,8 @@ static void advise_wait(struct advisor *a, const struct sim_wait *w)
         return;
     if (w->cause_insn >= 0)
         cause = insn_info(s->p->kernels[w->kernel].insns[w->cause_insn].op)->name;
-    bool dma = w->cause_lane >= LANE_QUEUE;
-    if (w->lane == ENGINE_SP)
+    bool dma = w->cause_track >= TRACK_QUEUE;
+    if (w->track == ENGINE_SP)
         what = "loads stand behind this transfer in one queue: start it from another engine";
     else if (dma && l->overlap > 1)
         what = "start the transfer some tiles earlier";
@@ -188,9 +188,9 @@ static void advise_wait(struct advisor *a, const struct sim_wait *w)
         what = "give it a second tile, so that the next transfer runs beside the work";
     else
         what = "give both engines two tiles in turn, or move work from the slower one";
-    add(a, dma ? w->ps : min(w->ps, l->busy[w->cause_lane]),
-        arena_printf(&s->arena, "%s waits for %s by %s", lane_names[w->lane], cause,
-                     lane_names[w->cause_lane]),
+    add(a, dma ? w->ps : min(w->ps, l->busy[w->cause_track]),
+        arena_printf(&s->arena, "%s waits for %s by %s", track_names[w->track], cause,
+                     track_names[w->cause_track]),
         kernel_node(s, w->kernel, w->insn), what);
 }
 

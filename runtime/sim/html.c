@@ -121,20 +121,20 @@ static void put_statics(const struct sim *s, struct statics *x, FILE *out)
 
 /* ---- records ---- */
 
-static int lanes_of(const struct sim *s)
+static int tracks_of(const struct sim *s)
 {
-    return 1 + s->o.cores * LANE_COUNT; /* 0: steps */
+    return 1 + s->o.cores * TRACK_COUNT; /* 0: steps */
 }
 
-static void put_lanes(const struct sim *s, FILE *out)
+static void put_tracks(const struct sim *s, FILE *out)
 {
-    fprintf(out, "\"lanes\":[\"steps\"");
+    fprintf(out, "\"tracks\":[\"steps\"");
     for (int c = 0; c < s->o.cores; c++)
-        for (int lane = 0; lane < LANE_COUNT; lane++)
+        for (int track = 0; track < TRACK_COUNT; track++)
             if (s->o.cores > 1)
-                fprintf(out, ",\"core %d %s\"", c, lane_names[lane]);
+                fprintf(out, ",\"core %d %s\"", c, track_names[track]);
             else
-                fprintf(out, ",\"%s\"", lane_names[lane]);
+                fprintf(out, ",\"%s\"", track_names[track]);
     fprintf(out, "],\n\"why\":[");
     for (int i = 0; i < WHY_COUNT; i++)
         fprintf(out, "%s\"%s\"", i ? "," : "", why_names[i]);
@@ -147,7 +147,7 @@ struct row {
     float dur;
     uint32_t insn;
     int32_t cause, instance;
-    uint8_t lane, reason;
+    uint8_t track, reason;
 };
 
 static struct row row_of(const struct sim *s, const struct statics *x, int i)
@@ -170,7 +170,7 @@ static struct row row_of(const struct sim *s, const struct statics *x, int i)
                         insn,
                         r->cause,
                         r->instance,
-                        (uint8_t)(1 + r->core * LANE_COUNT + r->lane),
+                        (uint8_t)(1 + r->core * TRACK_COUNT + r->track),
                         r->why};
 }
 
@@ -192,7 +192,7 @@ static void put_rows(struct sim *s, const struct statics *x, FILE *out)
     PUT_ROWS("insn", insn);
     PUT_ROWS("cause", cause);
     PUT_ROWS("instance", instance);
-    PUT_ROWS("lane", lane);
+    PUT_ROWS("track", track);
     PUT_ROWS("reason", reason);
     uint8_t *critical = calloc((size_t)n + 1, 1);
     int32_t *path = s->truncated ? NULL : sim_path(s, &npath);
@@ -247,7 +247,7 @@ static void put_simulated(const struct html_run *r, FILE *out)
     fprintf(out, ",\n");
     free(line);
     put_statics(s, &x, out);
-    put_lanes(s, out);
+    put_tracks(s, out);
     put_rows(s, &x, out);
     put_live(s, out);
     fprintf(out, "\"advice\":[");
@@ -273,7 +273,7 @@ bool html_write(const char *title, const struct html_run *runs, int nruns, FILE 
                 struct diag *d)
 {
     for (int i = 0; i < nruns; i++)
-        if (runs[i].s && (runs[i].s->truncated || lanes_of(runs[i].s) > UINT8_MAX))
+        if (runs[i].s && (runs[i].s->truncated || tracks_of(runs[i].s) > UINT8_MAX))
             return fail(d, "more than %d instructions are too many for a page; give smaller shapes",
                         runs[i].s->nrecords);
     fprintf(out,

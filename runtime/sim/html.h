@@ -8,7 +8,7 @@
 #include "runtime/sim/sim.h"
 
 struct html_run {
-    const char *name;            /* shown over its lanes */
+    const char *name;            /* shown over its tracks */
     struct sim *s;               /* a simulated run, */
     const struct sim_summary *y; /* with its summary; */
     const char *trace;           /* or what xrun --profile wrote */

@@ -19,10 +19,10 @@ static void put_engines(const struct sim *s, const struct sim_summary *y, FILE *
 {
     fprintf(out, "\"engines\":{");
     for (int e = 0; e < ENGINE_COUNT; e++) {
-        struct sim_lane l = {0};
+        struct sim_track l = {0};
         for (int c = 0; c < s->o.cores; c++) {
-            l.busy += s->lanes[c][e].busy, l.waiting += s->lanes[c][e].waiting;
-            l.blocked += s->lanes[c][e].blocked, l.insns += s->lanes[c][e].insns;
+            l.busy += s->tracks[c][e].busy, l.waiting += s->tracks[c][e].waiting;
+            l.blocked += s->tracks[c][e].blocked, l.insns += s->tracks[c][e].insns;
         }
         fprintf(out,
                 "\"%s\":{\"busy_us\":%.6f,\"share\":%.6f,\"waiting_us\":%.6f,\"blocked_us\":%.6f,"
@@ -41,13 +41,13 @@ static void put_waits(const struct sim *s, FILE *out)
         const struct sim_wait *w = &s->waits[i];
         const struct kernel *k = &s->p->kernels[w->kernel];
         int node = k->insns[w->insn].node;
-        fprintf(out, "%s{\"engine\":\"%s\",\"kernel\":", i ? "," : "", lane_names[w->lane]);
+        fprintf(out, "%s{\"engine\":\"%s\",\"kernel\":", i ? "," : "", track_names[w->track]);
         put_string(out, k->name);
         fprintf(
             out,
             ",\"instruction\":%d,\"insn\":\"%s\",\"signalled_by\":\"%s\",\"signal\":%d,\"us\":%.6f,"
             "\"times\":%lld,\"node\":",
-            w->insn, insn_info(k->insns[w->insn].op)->name, lane_names[w->cause_lane],
+            w->insn, insn_info(k->insns[w->insn].op)->name, track_names[w->cause_track],
             w->cause_insn, us(w->ps), (long long)w->times);
         put_string(out, node >= 0 ? s->p->nodes[node].name : "");
         fprintf(out, "}");
@@ -61,7 +61,7 @@ static void put_path(const struct sim *s, const struct sim_summary *y, FILE *out
     for (int i = 0; i < y->npath && i < 50; i++) {
         fprintf(out, "%s{\"node\":", i ? "," : "");
         put_string(out, y->path[i].node >= 0 ? s->p->nodes[y->path[i].node].name : "");
-        fprintf(out, ",\"lane\":\"%s\",\"us\":%.6f}", lane_names[y->path[i].lane],
+        fprintf(out, ",\"track\":\"%s\",\"us\":%.6f}", track_names[y->path[i].track],
                 us(y->path[i].ps));
     }
     fprintf(out, "],\"opportunities\":[");

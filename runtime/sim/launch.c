@@ -39,7 +39,7 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
     }
     for (int t = 0; t < ntiles; t++)
         i->tiles[t] = (struct tile_state){.written = {.record = -1},
-                                          .write_lane = -1,
+                                          .write_track = -1,
                                           .filled = {.record = -1},
                                           .drained = {.record = -1},
                                           .first = -1,
@@ -204,7 +204,7 @@ static void pipeline(const struct launch_state *l, const struct instance *i,
         if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || !ap->reads)
             continue;
         const struct tile_state *t = &i->tiles[ap->tensor];
-        if (t->write_lane == n->engine)
+        if (t->write_track == n->engine)
             not_beside(c, (struct moment){t->write_start + min, t->written.record, NULL},
                        WHY_RESULT);
     }
@@ -375,7 +375,7 @@ static void touch(struct launch_state *l, struct instance *i, const struct numbe
         if (!ap->writes)
             continue;
         t->written = end, t->write_start = start;
-        t->write_lane = n->dma ? LANE_QUEUE + n->engine : n->engine;
+        t->write_track = n->dma ? TRACK_QUEUE + n->engine : n->engine;
         t->chain = chain, t->reach = reach;
     }
     note_accesses(l, n, in_grid(l, i->index), end, reach);
@@ -390,7 +390,7 @@ static void account(struct launch_state *l, const struct candidate *c, int64_t i
 {
     struct sim *s = l->s;
     int engine = c->n->engine;
-    struct sim_lane *y = &s->lanes[l->core][engine];
+    struct sim_track *y = &s->tracks[l->core][engine];
     y->busy += ps, y->insns++;
     struct sim_launch *x = &s->launches[l->launch];
     x->busy[engine] += ps, x->insns++;
@@ -502,7 +502,7 @@ void issue(const struct candidate *c)
                            .insn = c->insn,
                            .launch = l->launch,
                            .instance = (int32_t)in_grid(l, e->instance),
-                           .lane = n->engine,
+                           .track = n->engine,
                            .why = (uint8_t)c->why,
                            .core = (uint8_t)l->core};
     struct moment done = {r.end, add_record(s, r),

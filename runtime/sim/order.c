@@ -29,19 +29,19 @@
 #include <string.h>
 
 enum {
-    LANES = SIM_CORES * LANE_COUNT,
+    TRACKS = SIM_CORES * TRACK_COUNT,
     MAX_NAMED = 10,
     MAX_PIECES = 1 << 28 /* of all patterns; the check ends there */
 };
 
 struct clock {
     struct arena *arena;
-    int32_t over[LANES];
+    int32_t over[TRACKS];
 };
 
 struct doer {
     int32_t launch, insn, instance; /* insn -1: a call, or what is there from the beginning */
-    int32_t lane, number;           /* the how manieth of its lane */
+    int32_t track, number;          /* the how manieth of its track */
     bool sums, indirect;
 };
 
@@ -53,12 +53,12 @@ struct reader {
 struct content {        /* of bytes in HBM; NULL: nothing has touched them */
     struct doer writer; /* launch -1: none */
     int32_t slot;
-    const struct reader *readers; /* since then: the last one of each lane */
+    const struct reader *readers; /* since then: the last one of each track */
 };
 
 struct tenant { /* an instance in memory on the chip */
     struct doer last;
-    int32_t numbers[LANES]; /* of what it has done */
+    int32_t numbers[TRACKS]; /* of what it has done */
 };
 
 struct home { /* of a slot */
@@ -70,7 +70,7 @@ struct home { /* of a slot */
 struct watch {
     struct sim *s;
     struct arena arena;
-    int32_t begun[LANES];
+    int32_t begun[TRACKS];
     struct home *homes;
     bool *rewritten;       /* per space: something writes it */
     struct intervals *hbm; /* per space */
@@ -100,7 +100,7 @@ static struct clock *new_clock(struct arena *a, const struct clock *from)
 
 static bool includes(const struct clock *a, const struct clock *b)
 {
-    for (int i = 0; i < LANES; i++)
+    for (int i = 0; i < TRACKS; i++)
         if (a->over[i] < b->over[i])
             return false;
     return true;
@@ -115,29 +115,29 @@ const struct clock *both_known(const struct clock *a, const struct clock *b)
     if (includes(b, a))
         return b;
     struct clock *c = new_clock(a->arena, a);
-    for (int i = 0; i < LANES; i++)
+    for (int i = 0; i < TRACKS; i++)
         c->over[i] = b->over[i] > c->over[i] ? b->over[i] : c->over[i];
     return c;
 }
 
-static int lane_index(int core, int lane)
+static int track_index(int core, int track)
 {
-    return core * LANE_COUNT + lane;
+    return core * TRACK_COUNT + track;
 }
 
-const struct clock *clock_after(const struct sim *s, const struct clock *known, int core, int lane)
+const struct clock *clock_after(const struct sim *s, const struct clock *known, int core, int track)
 {
     struct watch *w = s->watch;
     if (!w)
         return NULL;
     struct clock *c = new_clock(&w->arena, known);
-    c->over[lane_index(core, lane)] = ++w->begun[lane_index(core, lane)];
+    c->over[track_index(core, track)] = ++w->begun[track_index(core, track)];
     return c;
 }
 
-static bool is_over(const struct watch *w, int lane, int32_t number)
+static bool is_over(const struct watch *w, int track, int32_t number)
 {
-    return number == 0 || (w->known && w->known->over[lane] >= number);
+    return number == 0 || (w->known && w->known->over[track] >= number);
 }
 
 /* ---- faults ---- */
@@ -194,13 +194,13 @@ static void must_follow(struct watch *w, const struct doer *x, const char *did)
 {
     const struct doer *me = &w->me;
     bool same = x->launch == me->launch && x->insn >= 0 && me->insn >= 0;
-    if (x->launch < 0 || (x->lane == me->lane && x->number == me->number)) /* its own operand */
+    if (x->launch < 0 || (x->track == me->track && x->number == me->number)) /* its own operand */
         return;
     const char *does = w->writes ? "writes" : "reads", *slot = NULL, *kind = NULL;
     if (same && x->instance != me->instance) {
         if (!(x->sums && me->sums) && !x->indirect && !me->indirect)
             kind = "dependent instances";
-    } else if (!is_over(w, x->lane, x->number)) {
+    } else if (!is_over(w, x->track, x->number)) {
         kind = same ? "missing wait" : "unordered steps";
     }
     if (!kind)
@@ -215,7 +215,7 @@ static const struct reader *with_reader(struct watch *w, const struct reader *li
     struct reader *all = ARENA_NEW(&w->arena, struct reader), *last = all;
     all->by = w->me;
     for (; list; list = list->next)
-        if (list->by.lane != w->me.lane) {
+        if (list->by.track != w->me.track) {
             last->next = arena_copy(&w->arena, list, sizeof *list);
             last = (struct reader *)last->next;
         }
@@ -345,7 +345,7 @@ static const void *change_tenant(void *with, const void *state, int64_t low, int
     const struct tenant *t = state;
     (void)low, (void)high;
     bool over = true;
-    for (int i = 0; t && t != w->tenant && i < LANES; i++)
+    for (int i = 0; t && t != w->tenant && i < TRACKS; i++)
         over &= is_over(w, i, t->numbers[i]);
     if (!over)
         fault(w, "overlapping rooms", "in memory on the chip that %s uses; nothing orders the two",
@@ -372,7 +372,7 @@ static void touch_chip(struct watch *w, const struct launch_state *l, struct ins
     else
         intervals_apply(&w->chip[l->core][psum], low, high, change_tenant, w);
     w->tenant->last = w->me;
-    w->tenant->numbers[w->me.lane] = w->me.number;
+    w->tenant->numbers[w->me.track] = w->me.number;
 }
 
 /* ---- what is executed ---- */
@@ -384,13 +384,13 @@ void watch_insn(struct launch_state *l, struct instance *i, const struct number_
     if (!w || l->s->check_ended)
         return;
     l->s->check_ended = w->pieces >= MAX_PIECES;
-    int lane = lane_index(l->core, n->dma ? LANE_QUEUE + n->engine : n->engine);
+    int track = track_index(l->core, n->dma ? TRACK_QUEUE + n->engine : n->engine);
     w->known = known;
     w->me = (struct doer){.launch = l->launch,
                           .insn = insn,
                           .instance = (int32_t)(i->index * l->cores + l->core),
-                          .lane = lane,
-                          .number = done->over[lane]};
+                          .track = track,
+                          .number = done->over[track]};
     for (int pass = 0; pass < 2; pass++) /* reads first */
         for (int a = 0; a < n->naps; a++) {
             const struct number_ap *ap = &n->ap[a];
@@ -408,14 +408,14 @@ static void watch_slots(struct sim *s, const int32_t *slots, int n, const struct
                         bool writes)
 {
     struct watch *w = s->watch;
-    int lane = lane_index(0, ENGINE_POOL);
+    int track = track_index(0, ENGINE_POOL);
     if (!w)
         return;
     w->known = known;
     w->me = (struct doer){.launch = s->nlaunches - 1,
                           .insn = -1,
-                          .lane = lane,
-                          .number = known ? known->over[lane] : 0};
+                          .track = track,
+                          .number = known ? known->over[track] : 0};
     w->writes = writes;
     for (int i = 0; i < n; i++) {
         if (slots[i] < 0)

@@ -15,29 +15,29 @@ function bytesOf(text) {
     return bytes.buffer;
 }
 
-function makeLane(name, key, hue) {
+function makeTrack(name, key, hue) {
     return { name, key, hue, index: [], depth: 1, busy: 0, level: null };
 }
 
 // Puts transfers that move at the same time one below the other.
-function stack(run, lane) {
-    const ends = [], most = lane.key === 'queue' ? 4 : lane.key === 'thread' ? 3 : 1;
-    lane.row = new Uint8Array(lane.index.length);
-    lane.index.forEach((r, i) => {
+function stack(run, track) {
+    const ends = [], most = track.key === 'queue' ? 4 : track.key === 'thread' ? 3 : 1;
+    track.row = new Uint8Array(track.index.length);
+    track.index.forEach((r, i) => {
         let row = 0;
         while (row < ends.length && ends[row] > run.start[r] + 0.01 + run.dur[r] * 1e-6) row++;
         if (row >= most) row = ends.indexOf(Math.min(...ends));
         ends[row] = run.start[r] + run.dur[r];
-        lane.row[i] = row;
-        lane.depth = Math.max(lane.depth, row + 1);
+        track.row[i] = row;
+        track.depth = Math.max(track.depth, row + 1);
     });
 }
 
 // Levels of detail: busy time in 2^LEVELS slices of the whole, then in half as many, and so on.
-function pyramid(run, lane) {
+function pyramid(run, track) {
     const n = 1 << LEVELS, width = run.span / n;
     let level = new Float32Array(n);
-    for (const r of lane.index) {
+    for (const r of track.index) {
         let at = run.start[r];
         const end = at + run.dur[r];
         for (let b = Math.floor(at / width); at < end && b < n; b++) {
@@ -46,27 +46,27 @@ function pyramid(run, lane) {
             at = stop;
         }
     }
-    lane.levels = [level];
+    track.levels = [level];
     while (level.length > 1) {
         const half = new Float32Array(level.length / 2);
         for (let i = 0; i < half.length; i++) half[i] = level[2 * i] + level[2 * i + 1];
-        lane.levels.push(level = half);
+        track.levels.push(level = half);
     }
 }
 
 function finishRun(run) {
     run.end = i => run.start[i] + run.dur[i];
-    run.lanes.forEach(lane => {
-        lane.index.sort((a, b) => run.start[a] - run.start[b] || a - b);
-        stack(run, lane);
-        pyramid(run, lane);
-        lane.longest = 0;
-        for (const r of lane.index) {
-            lane.busy += run.dur[r];
-            lane.longest = Math.max(lane.longest, run.dur[r]);
+    run.tracks.forEach(track => {
+        track.index.sort((a, b) => run.start[a] - run.start[b] || a - b);
+        stack(run, track);
+        pyramid(run, track);
+        track.longest = 0;
+        for (const r of track.index) {
+            track.busy += run.dur[r];
+            track.longest = Math.max(track.longest, run.dur[r]);
         }
     });
-    run.lanes = run.lanes.filter(lane => lane.index.length);
+    run.tracks = run.tracks.filter(track => track.index.length);
     return run;
 }
 
@@ -75,21 +75,21 @@ function readRun(d) {
         name: d.name, line: d.line, statics: d.statics, nodes: d.nodes, kernels: d.kernels, why: d.why,
         start: new Float64Array(bytesOf(d.start)), dur: new Float32Array(bytesOf(d.dur)),
         insn: new Uint32Array(bytesOf(d.insn)), cause: new Int32Array(bytesOf(d.cause)),
-        instance: new Int32Array(bytesOf(d.instance)), lane: new Uint8Array(bytesOf(d.lane)),
+        instance: new Int32Array(bytesOf(d.instance)), track: new Uint8Array(bytesOf(d.track)),
         reason: new Uint8Array(bytesOf(d.reason)), critical: new Uint8Array(bytesOf(d.critical)),
         liveAt: new Float64Array(bytesOf(d.live_at)), sbuf: new Int32Array(bytesOf(d.sbuf)),
         psum: new Int32Array(bytesOf(d.psum)), room: d.room, span: d.span, simulated: true, advice: d.advice,
     };
     run.peak = [run.sbuf, run.psum].map(values => values.reduce((a, b) => Math.max(a, b), 0));
-    run.lanes = d.lanes.map(name => {
+    run.tracks = d.tracks.map(name => {
         const word = name.replace(/^core \d+ /, '').replace(/^q\..*/, 'queue');
-        return makeLane(name, word, HUES[word] ?? 200);
+        return makeTrack(name, word, HUES[word] ?? 200);
     });
-    run.lane.forEach((lane, i) => run.lanes[lane].index.push(i));
+    run.track.forEach((track, i) => run.tracks[track].index.push(i));
     return finishRun(run);
 }
 
-// Chrome trace events, as xrun --profile writes them: one lane per thread.
+// Chrome trace events, as xrun --profile writes them: one track per thread.
 function readTrace(name, text) {
     const events = JSON.parse(text).traceEvents.filter(e => e.ph === 'X');
     if (!events.length) throw new Error('no complete events');
@@ -98,10 +98,10 @@ function readTrace(name, text) {
     const run = {
         name, line: 'measured on this CPU', statics, nodes, kernels: [''], why: ['measured'], room: [0, 0],
         start: new Float64Array(n), dur: new Float32Array(n), insn: new Uint32Array(n),
-        cause: new Int32Array(n).fill(-1), instance: new Int32Array(n).fill(-1), lane: new Uint8Array(n),
+        cause: new Int32Array(n).fill(-1), instance: new Int32Array(n).fill(-1), track: new Uint8Array(n),
         reason: new Uint8Array(n), critical: new Uint8Array(n), liveAt: [], sbuf: [], psum: [], simulated: false, advice: [],
     };
-    run.lanes = threads.map(t => makeLane('thread ' + t, 'thread', 150));
+    run.tracks = threads.map(t => makeTrack('thread ' + t, 'thread', 150));
     events.forEach((e, i) => {
         const key = e.name + '\n' + (e.cat || '');
         if (!known.has(key)) {
@@ -110,7 +110,7 @@ function readTrace(name, text) {
             statics.push([0, e.name, nodes.length - 1, JSON.stringify(e.args || {})]);
         }
         run.start[i] = (e.ts - first) * 1000, run.dur[i] = e.dur * 1000, run.insn[i] = known.get(key);
-        run.lanes[threads.indexOf(e.tid)].index.push(i);
+        run.tracks[threads.indexOf(e.tid)].index.push(i);
     });
     run.span = Math.max(...events.map(e => e.ts + e.dur - first)) * 1000;
     return finishRun(run);
@@ -122,15 +122,15 @@ function layout() {
     rows = [];
     let y = RULER;
     const units = runs.reduce((n, run) => n + 1 + (run.liveAt.length ? 2 : 0) +
-        run.lanes.reduce((m, lane) => m + (lane.depth > 1 ? lane.depth * 0.6 : 1), 0), 0);
-    const lanes = Math.max(24, Math.min(46, ($('main').clientHeight - RULER - 10) / units - GAP));
-    curve = lanes * 2;
+        run.tracks.reduce((m, track) => m + (track.depth > 1 ? track.depth * 0.6 : 1), 0), 0);
+    const tracks = Math.max(24, Math.min(46, ($('main').clientHeight - RULER - 10) / units - GAP));
+    curve = tracks * 2;
     const labels = $('labels');
     labels.textContent = '';
     const label = (text, share, top, tall, cls) => {
         const div = document.createElement('div');
         div.style.top = top + 'px', div.style.height = div.style.lineHeight = tall + 'px';
-        div.className = cls || 'lane';
+        div.className = cls || 'track';
         div.append(text);
         const right = document.createElement('span');
         right.textContent = share;
@@ -141,11 +141,12 @@ function layout() {
         label(run.name, '', y, HEAD, 'run');
         run.top = y;
         y += HEAD;
-        for (const lane of run.lanes) {
-            const tall = lane.depth > 1 ? lanes * 0.6 * lane.depth : lane.key === 'steps' ? Math.min(lanes, 24) : lanes;
-            rows.push({ run, lane, y, tall });
-            const share = lane.key === 'steps' ? '' : (100 * Math.min(1, lane.busy / run.span)).toFixed(1) + '%';
-            label(lane.name, lane.depth > 1 ? '' : share, y, tall);
+        for (const track of run.tracks) {
+            const tall = track.depth > 1 ? tracks * 0.6 * track.depth
+                : track.key === 'steps' ? Math.min(tracks, 24) : tracks;
+            rows.push({ run, track, y, tall });
+            const share = track.key === 'steps' ? '' : (100 * Math.min(1, track.busy / run.span)).toFixed(1) + '%';
+            label(track.name, track.depth > 1 ? '' : share, y, tall);
             y += tall + GAP;
         }
         run.curve = run.liveAt.length ? y : 0;
@@ -198,7 +199,7 @@ function describe(run, r, full) {
     if (c >= 0) {
         const waited = run.start[r] - run.end(c), name = escape(opOf(staticOf(run, c)[1]));
         html += '<br><i>began after</i> ' + (full ? '<a data-go="' + c + '">' + name + '</a>' : name) + ' <i>on ' +
-            escape(run.laneNames[run.lane[c]]) + ' (' + run.why[run.reason[r]] + (waited > 0.5 ? ', ' + time(waited) + ' later' : '') + ')</i>';
+            escape(run.trackNames[run.track[c]]) + ' (' + run.why[run.reason[r]] + (waited > 0.5 ? ', ' + time(waited) + ' later' : '') + ')</i>';
     }
     return html;
 }
@@ -207,58 +208,58 @@ function describe(run, r, full) {
 
 function colours() {
     const style = getComputedStyle(document.documentElement), get = n => style.getPropertyValue(n).trim();
-    return { bg: get('--bg'), fg: get('--fg'), soft: get('--soft'), line: get('--line'), lane: get('--lane'), accent: get('--accent') };
+    return { bg: get('--bg'), fg: get('--fg'), soft: get('--soft'), line: get('--line'), track: get('--track'), accent: get('--accent') };
 }
 
-function firstIndex(run, lane, t) {
-    let low = 0, high = lane.index.length;
+function firstIndex(run, track, t) {
+    let low = 0, high = track.index.length;
     while (low < high) {
         const middle = (low + high) >> 1;
-        if (run.start[lane.index[middle]] < t) low = middle + 1; else high = middle;
+        if (run.start[track.index[middle]] < t) low = middle + 1; else high = middle;
     }
     return low;
 }
 
 const dark = () => matchMedia('(prefers-color-scheme: dark)').matches;
 
-// Of a lane too full for rectangles: how busy each pixel's time is.
+// Of a track too full for rectangles: how busy each pixel's time is.
 function drawDense(row) {
-    const { run, lane, y, tall } = row, per = (state.to - state.from) / width();
-    let l = Math.max(0, Math.min(lane.levels.length - 1, Math.floor(Math.log2(per / (run.span / (1 << LEVELS))))));
-    const level = lane.levels[l], size = run.span / level.length;
+    const { run, track, y, tall } = row, per = (state.to - state.from) / width();
+    let l = Math.max(0, Math.min(track.levels.length - 1, Math.floor(Math.log2(per / (run.span / (1 << LEVELS))))));
+    const level = track.levels[l], size = run.span / level.length;
     for (let x = 0; x < width(); x++) {
         const a = Math.floor(tOf(x) / size), b = Math.max(a + 1, Math.floor(tOf(x + 1) / size));
         let busy = 0;
         for (let i = Math.max(0, a); i < b && i < level.length; i++) busy += level[i];
         const share = Math.min(1, busy / ((b - a) * size));
         if (share <= 0.001) continue;
-        ink.fillStyle = `hsl(${lane.hue} ${55}% ${dark() ? 50 : 58}% / ${0.15 + 0.85 * share})`;
+        ink.fillStyle = `hsl(${track.hue} ${55}% ${dark() ? 50 : 58}% / ${0.15 + 0.85 * share})`;
         const h = Math.max(2, tall * share);
         ink.fillRect(x, y + tall - h, 1, h);
     }
 }
 
-function fill(run, lane, r) {
+function fill(run, track, r) {
     const node = staticOf(run, r)[2], shift = ((node + 1) * 37 % 5 - 2) * 4, s = 55;
     const faded = state.query && !matched(run, r);
-    return `hsl(${lane.hue} ${faded ? s / 4 : s}% ${(dark() ? 48 : 62) + shift}% / ${faded ? 0.25 : 1})`;
+    return `hsl(${track.hue} ${faded ? s / 4 : s}% ${(dark() ? 48 : 62) + shift}% / ${faded ? 0.25 : 1})`;
 }
 
-function drawLane(row, c) {
-    const { run, lane, y, tall } = row;
-    ink.fillStyle = c.lane;
+function drawTrack(row, c) {
+    const { run, track, y, tall } = row;
+    ink.fillStyle = c.track;
     ink.fillRect(0, y, width(), tall);
-    const from = firstIndex(run, lane, state.from - lane.longest), to = firstIndex(run, lane, state.to);
+    const from = firstIndex(run, track, state.from - track.longest), to = firstIndex(run, track, state.to);
     if (to - from > 8000 && !state.query) return drawDense(row);
-    const step = tall / lane.depth, path = $('path').checked;
+    const step = tall / track.depth, path = $('path').checked;
     let last = -1, lastRow = -1;
     for (let i = from; i < to; i++) {
-        const r = lane.index[i], x0 = xOf(run.start[r]), x1 = xOf(run.end(r));
+        const r = track.index[i], x0 = xOf(run.start[r]), x1 = xOf(run.end(r));
         if (x1 < 0) continue;
-        if (x1 - last < 0.7 && lane.row[i] === lastRow && !state.query) continue;
-        last = x1, lastRow = lane.row[i];
-        const top = y + lane.row[i] * step, w = Math.max(0.8, x1 - x0 - (x1 - x0 > 4 ? 0.7 : 0));
-        ink.fillStyle = fill(run, lane, r);
+        if (x1 - last < 0.7 && track.row[i] === lastRow && !state.query) continue;
+        last = x1, lastRow = track.row[i];
+        const top = y + track.row[i] * step, w = Math.max(0.8, x1 - x0 - (x1 - x0 > 4 ? 0.7 : 0));
+        ink.fillStyle = fill(run, track, r);
         ink.fillRect(x0, top, w, step - 1);
         if (path && run.critical[r]) {
             ink.fillStyle = c.accent;
@@ -320,7 +321,7 @@ function drawCurve(run, values, room, y, tall, hue) {
 }
 
 function place(run, r) {
-    return rows.find(row => row.run === run && row.lane === run.laneOf[r]);
+    return rows.find(row => row.run === run && row.track === run.trackOf[r]);
 }
 
 function arrow(run, r, c) {
@@ -343,22 +344,22 @@ function arrow(run, r, c) {
 function drawArrows(c) {
     if (!$('arrows').checked) return;
     for (const row of rows) {
-        const { run, lane } = row, semaphore = run.why.indexOf('semaphore');
-        const from = firstIndex(run, lane, state.from), to = firstIndex(run, lane, state.to);
+        const { run, track } = row, semaphore = run.why.indexOf('semaphore');
+        const from = firstIndex(run, track, state.from), to = firstIndex(run, track, state.to);
         if (to - from > 60) continue;
         for (let i = from; i < to; i++)
-            if (run.cause[lane.index[i]] >= 0 && run.reason[lane.index[i]] === semaphore) arrow(run, lane.index[i], c.soft + '99');
+            if (run.cause[track.index[i]] >= 0 && run.reason[track.index[i]] === semaphore) arrow(run, track.index[i], c.soft + '99');
     }
 }
 
 function frame(run, r, colour) {
     const row = place(run, r);
     if (!row) return;
-    const step = row.tall / row.lane.depth, i = firstIndex(run, row.lane, run.start[r]);
+    const step = row.tall / row.track.depth, i = firstIndex(run, row.track, run.start[r]);
     let k = i;
-    while (k < row.lane.index.length && row.lane.index[k] !== r) k++;
+    while (k < row.track.index.length && row.track.index[k] !== r) k++;
     ink.strokeStyle = colour, ink.lineWidth = 2;
-    ink.strokeRect(xOf(run.start[r]), row.y + (row.lane.row[k] || 0) * step, Math.max(2, xOf(run.end(r)) - xOf(run.start[r])), step - 1);
+    ink.strokeRect(xOf(run.start[r]), row.y + (row.track.row[k] || 0) * step, Math.max(2, xOf(run.end(r)) - xOf(run.start[r])), step - 1);
 }
 
 function drawChain(run, r, c) {
@@ -370,7 +371,7 @@ function paint() {
     ink.fillStyle = c.bg;
     ink.fillRect(0, 0, width(), height);
     drawRuler(c);
-    for (const row of rows) drawLane(row, c);
+    for (const row of rows) drawTrack(row, c);
     for (const run of runs) {
         if (!run.curve) continue;
         drawCurve(run, run.sbuf, run.peak[0], run.curve, curve / 2, 190);
@@ -421,13 +422,13 @@ function go(run, r) {
 function hit(x, y) {
     const row = rows.find(q => y >= q.y && y < q.y + q.tall);
     if (!row) return null;
-    const { run, lane } = row, t = tOf(x), near = (state.to - state.from) / width() * 2;
-    const step = row.tall / lane.depth, sub = Math.floor((y - row.y) / step);
+    const { run, track } = row, t = tOf(x), near = (state.to - state.from) / width() * 2;
+    const step = row.tall / track.depth, sub = Math.floor((y - row.y) / step);
     let best = null, distance = near;
-    for (let i = firstIndex(run, lane, t + near) - 1, n = 0; i >= 0 && n < 4000; i--, n++) {
-        const r = lane.index[i];
-        if (run.start[r] + lane.longest < t - near) break;
-        if (lane.row[i] !== sub) continue;
+    for (let i = firstIndex(run, track, t + near) - 1, n = 0; i >= 0 && n < 4000; i--, n++) {
+        const r = track.index[i];
+        if (run.start[r] + track.longest < t - near) break;
+        if (track.row[i] !== sub) continue;
         const d = t < run.start[r] ? run.start[r] - t : Math.max(0, t - run.end(r));
         if (d <= distance) best = { run, r }, distance = d;
         if (d === 0) break;
@@ -460,7 +461,7 @@ function search(query) {
             (text + '\n' + (run.nodes[node] || '') + '\n' + (run.kernels[kernel] || '')).toLowerCase().includes(state.query));
         if (state.query)
             for (let r = 0; r < run.start.length; r++)
-                if (matched(run, r) && run.laneOf[r].key !== 'steps') state.matches.push({ run, r });
+                if (matched(run, r) && run.trackOf[r].key !== 'steps') state.matches.push({ run, r });
     }
     state.matches.sort((a, b) => runs.indexOf(a.run) - runs.indexOf(b.run) || a.run.start[a.r] - b.run.start[b.r]);
     $('found').textContent = state.query ? state.matches.length + ' found' : '';
@@ -534,9 +535,9 @@ window.addEventListener('drop', async e => {
 // ---- start ----
 
 function add(run) {
-    run.laneOf = [];
-    run.laneNames = [];
-    run.lanes.forEach(lane => lane.index.forEach(r => { run.laneOf[r] = lane; run.laneNames[run.lane[r]] = lane.name; }));
+    run.trackOf = [];
+    run.trackNames = [];
+    run.tracks.forEach(track => track.index.forEach(r => { run.trackOf[r] = track; run.trackNames[run.track[r]] = track.name; }));
     runs.push(run);
     choose(null);
     search($('search').value);

@@ -129,8 +129,8 @@ static void plain_call(struct run *r, int call)
                              .overlap = 1,
                              .busy[ENGINE_POOL] = ps};
     s->chain += ps;
-    s->lanes[0][ENGINE_POOL].busy += l->end - l->start;
-    s->lanes[0][ENGINE_POOL].insns++;
+    s->tracks[0][ENGINE_POOL].busy += l->end - l->start;
+    s->tracks[0][ENGINE_POOL].insns++;
     s->hbm_read += (int64_t)bytes; /* results included */
     s->hbm_useful += (int64_t)bytes;
     struct sim_record x = {.ready = l->start,
@@ -139,7 +139,7 @@ static void plain_call(struct run *r, int call)
                            .cause = r->now.record,
                            .insn = -1,
                            .launch = s->nlaunches - 1,
-                           .lane = ENGINE_POOL,
+                           .track = ENGINE_POOL,
                            .why = WHY_STEP};
     r->now = (struct moment){l->end, add_record(s, x),
                              clock_after(s, r->now.known, 0, ENGINE_POOL)};

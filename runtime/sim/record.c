@@ -6,8 +6,8 @@
 
 enum { MAX_LIVE = 16 << 20 }; /* even: beginnings and ends come in pairs */
 
-const char *const lane_names[LANE_COUNT] = {"pe",   "act",   "pool",   "dve",   "sp",
-                                            "q.pe", "q.act", "q.pool", "q.dve", "q.sp"};
+const char *const track_names[TRACK_COUNT] = {"pe",   "act",   "pool",   "dve",   "sp",
+                                              "q.pe", "q.act", "q.pool", "q.dve", "q.sp"};
 const char *const why_names[WHY_COUNT] = {"start",       "engine busy", "semaphore",   "result",
                                           "port",        "room",        "step before", "dma busy",
                                           "queue order", "trigger"};
@@ -73,12 +73,12 @@ static void enlarge(struct sim *s)
     s->waits_cap = cap;
 }
 
-void add_wait(struct sim *s, int kernel, int insn, int lane, int32_t cause, int64_t ps)
+void add_wait(struct sim *s, int kernel, int insn, int track, int32_t cause, int64_t ps)
 {
-    struct sim_wait w = {.kernel = kernel, .insn = insn, .cause_insn = -1, .lane = (uint8_t)lane};
+    struct sim_wait w = {.kernel = kernel, .insn = insn, .cause_insn = -1, .track = (uint8_t)track};
     if (cause >= 0) {
         w.cause_insn = s->records[cause].insn;
-        w.cause_lane = s->records[cause].lane;
+        w.cause_track = s->records[cause].track;
     }
     if (s->nwaits * 2 >= s->waits_cap)
         enlarge(s);

@@ -32,14 +32,14 @@ static void print_head(const struct sim *s, FILE *out)
 }
 
 /* The wait that costs an engine most: "q.sp dma_copy, node 'x'". */
-static void print_wait(const struct sim *s, int lane, FILE *out)
+static void print_wait(const struct sim *s, int track, FILE *out)
 {
     for (int i = 0; i < s->nwaits; i++) {
         const struct sim_wait *w = &s->waits[i];
-        if (w->lane != lane)
+        if (w->track != track)
             continue;
         const struct kernel *k = &s->p->kernels[w->kernel];
-        fprintf(out, "  %s", lane_names[w->cause_lane]);
+        fprintf(out, "  %s", track_names[w->cause_track]);
         if (w->cause_insn >= 0)
             fprintf(out, " %s", insn_info(k->insns[w->cause_insn].op)->name);
         fprintf(out, ", %.1f us in '%s'", us(w->ps), node_name(s, k->insns[w->insn].node));
@@ -53,7 +53,7 @@ static void print_engines(const struct sim *s, FILE *out)
             "waiting us", "blocked us", "idle us", "instructions");
     for (int c = 0; c < s->o.cores; c++)
         for (int e = 0; e < ENGINE_COUNT; e++) {
-            const struct sim_lane *l = &s->lanes[c][e];
+            const struct sim_track *l = &s->tracks[c][e];
             if (!l->insns)
                 continue;
             fprintf(out, "%-5s %12.2f %6.1f%% %12.2f %12.2f %12.2f %12lld", engine_names[e],
@@ -92,7 +92,7 @@ static void print_path(const struct sim *s, const struct sim_summary *y, FILE *o
     fprintf(out, "\ncritical path by node\n");
     for (int i = 0; i < y->npath && i < 15; i++)
         fprintf(out, "%12.2f us %6.1f%%  %-6s %s\n", us(y->path[i].ps),
-                part((double)y->path[i].ps, (double)s->latency), lane_names[y->path[i].lane],
+                part((double)y->path[i].ps, (double)s->latency), track_names[y->path[i].track],
                 node_name(s, y->path[i].node));
     if (y->npath > 15)
         fprintf(out, "%12s and %d more\n", "", y->npath - 15);
@@ -187,9 +187,9 @@ void sim_print_comparison(const struct sim *a, const struct sim_summary *ya, con
     for (int e = 0; e < ENGINE_COUNT; e++) {
         char name[32];
         snprintf(name, sizeof name, "%s busy", engine_names[e]);
-        compare_row(name, us(a->lanes[0][e].busy), us(b->lanes[0][e].busy), "us", out);
+        compare_row(name, us(a->tracks[0][e].busy), us(b->tracks[0][e].busy), "us", out);
         snprintf(name, sizeof name, "%s waiting", engine_names[e]);
-        compare_row(name, us(a->lanes[0][e].waiting), us(b->lanes[0][e].waiting), "us", out);
+        compare_row(name, us(a->tracks[0][e].waiting), us(b->tracks[0][e].waiting), "us", out);
     }
     compare_row("dma busy", a->dma_busy / 1e6, b->dma_busy / 1e6, "us", out);
     compare_row("HBM", (double)(a->hbm_read + a->hbm_written) / 1e6,

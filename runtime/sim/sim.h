@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 /* What has times of its own: the engines, then the DMA queue that each engine feeds. */
-enum { LANE_QUEUE = ENGINE_COUNT, LANE_COUNT = 2 * ENGINE_COUNT, SIM_CORES = 2 };
-extern const char *const lane_names[LANE_COUNT]; /* "pe", ... "q.pe", ... */
+enum { TRACK_QUEUE = ENGINE_COUNT, TRACK_COUNT = 2 * ENGINE_COUNT, SIM_CORES = 2 };
+extern const char *const track_names[TRACK_COUNT]; /* "pe", ... "q.pe", ... */
 
 /* A number of iterations that only running would tell: of the control-flow node `node` (a name of
  * program.nodes; NULL: of every such node). Of an `if`: which branch, 0 or 1. */
@@ -79,7 +79,7 @@ struct sim_record { /* one executed instruction, transfer or call */
     int32_t insn;     /* of the kernel; -1: a call */
     int32_t launch;   /* index of sim.launches */
     int32_t instance; /* of the grid */
-    uint8_t lane, why, core;
+    uint8_t track, why, core;
 };
 
 struct sim_launch {       /* one executed step */
@@ -87,14 +87,14 @@ struct sim_launch {       /* one executed step */
     int64_t start, end;
     int64_t instances, insns;
     int overlap;
-    int64_t busy[LANE_COUNT];              /* ps, over both cores */
+    int64_t busy[TRACK_COUNT];             /* ps, over both cores */
     int64_t dma_ps, dma_bytes, dma_pieces; /* transfers: time of a core's DMA engines */
     double matmul_flops;
     int64_t chain; /* longest chain of results in one instance */
     int64_t adds;  /* ps by which it ends later than all steps before it */
 };
 
-struct sim_lane {
+struct sim_track {
     int64_t busy, waiting, blocked; /* waiting: for semaphores; blocked: ports, results, room */
     int64_t insns;
 };
@@ -102,7 +102,7 @@ struct sim_lane {
 /* Time that one instruction of a kernel waited for signals of another. */
 struct sim_wait {
     int32_t kernel, insn, cause_insn;
-    uint8_t lane, cause_lane;
+    uint8_t track, cause_track;
     int64_t ps, times;
 };
 
@@ -118,7 +118,7 @@ struct sim {
     struct arena arena;
     int64_t latency; /* ps */
     int64_t chain;   /* ps: the longest chain of results */
-    struct sim_lane lanes[SIM_CORES][LANE_COUNT];
+    struct sim_track tracks[SIM_CORES][TRACK_COUNT];
     double dma_busy; /* ps: mean of a core's DMA engines, summed over cores */
     struct sim_launch *launches;
     int nlaunches, launches_cap;
@@ -158,12 +158,12 @@ int sim_check(const struct program *p, const struct sim_options *o, FILE *out, s
 struct sim_share {
     int32_t node; /* of program.nodes, -1 none */
     int64_t ps, waiting;
-    int lane;
+    int track;
 };
 struct sim_summary {
     double latency_us, bound_us;
     const char *bound_by;     /* "pe", ..., "dma", "chain" */
-    double share[LANE_COUNT]; /* busy share of the latency */
+    double share[TRACK_COUNT]; /* busy share of the latency */
     double dma_share;         /* of the time of all DMA engines */
     double chain_us;
     double mfu, hfu, mbu;

@@ -52,7 +52,7 @@ struct transfer_state {
 struct tile_state {
     struct moment written; /* by the last instruction that wrote it */
     int64_t write_start;
-    int32_t write_lane;            /* of that; -1: not written yet */
+    int32_t write_track;           /* of that; -1: not written yet */
     int32_t queue;                 /* engine whose queue did the last of these */
     struct moment filled, drained; /* transfers of a queue into it, out of it */
     int64_t first, last;           /* use; first -1: none yet */
@@ -330,8 +330,8 @@ struct tenant;
 
 struct watch *watch_new(struct sim *s);
 void watch_free(struct watch *w);
-/* What is over when something in a lane is, that began when `known` was. */
-const struct clock *clock_after(const struct sim *s, const struct clock *known, int core, int lane);
+/* What is over when something in a track is, that began when `known` was. */
+const struct clock *clock_after(const struct sim *s, const struct clock *known, int core, int track);
 /* An instruction, or its transfer, begins when `known` is over; `done`: when it is, too. */
 void watch_insn(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn,
                 const int64_t *vars, const struct clock *known, const struct clock *done);
@@ -343,7 +343,7 @@ void watch_writes(struct sim *s, const int32_t *slots, int n, const struct clock
 /* ---- records (record.c) ---- */
 
 int32_t add_record(struct sim *s, struct sim_record r);
-void add_wait(struct sim *s, int kernel, int insn, int lane, int32_t cause, int64_t ps);
+void add_wait(struct sim *s, int kernel, int insn, int track, int32_t cause, int64_t ps);
 void add_live(struct sim *s, int64_t at, int64_t sbuf, int64_t psum);
 void grow(void **list, int n, int *cap, size_t size);
 

@@ -81,12 +81,12 @@ static void account(const struct flying *f, const struct sim_record *r)
 {
     struct sim *s = f->l->s;
     const struct work *w = &f->work;
-    struct sim_lane *y = &s->lanes[f->l->core][r->lane];
+    struct sim_track *y = &s->tracks[f->l->core][r->track];
     struct sim_launch *x = &s->launches[f->l->launch];
     int64_t engines = f->l->c->dma.n;
     s->dma_busy += (double)(w->runs * w->run_ps) / (double)engines;
     y->busy += r->end - r->start, y->insns++;
-    x->busy[r->lane] += r->end - r->start;
+    x->busy[r->track] += r->end - r->start;
     x->dma_ps += w->runs * w->run_ps / engines;
     x->dma_bytes += w->bytes;
     x->dma_pieces += w->runs;
@@ -109,18 +109,18 @@ struct moment end_transfer(struct flying *f)
 {
     struct launch_state *l = f->l;
     struct core_state *c = l->c;
-    int queue = f->n->engine, lane = LANE_QUEUE + queue;
+    int queue = f->n->engine, track = TRACK_QUEUE + queue;
     struct moment *queue_end = &c->queue_end[queue];
     struct sim_record r = {.insn = f->insn,
                            .launch = l->launch,
-                           .lane = (uint8_t)lane,
+                           .track = (uint8_t)track,
                            .instance = (int32_t)(f->i->index * l->cores + l->core),
                            .core = (uint8_t)l->core,
                            .start = f->start,
                            .end = f->end > queue_end->at ? f->end : queue_end->at};
     explain(f, &r);
     const struct clock *known = both_known(f->trigger.known, f->after.known);
-    struct moment done = {r.end, add_record(l->s, r), clock_after(l->s, both_known(known, queue_end->known), l->core, lane)};
+    struct moment done = {r.end, add_record(l->s, r), clock_after(l->s, both_known(known, queue_end->known), l->core, track)};
     *queue_end = done;
     if (done.at >= c->last_over.at)
         c->last_over = done;

@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-enum { PLAN_ALIGN = 64, LANE_GUARD = 4096, OUTPUT_ALIGN = 16 };
+enum { PLAN_ALIGN = 64, WORKER_GUARD = 4096, OUTPUT_ALIGN = 16 };
 
 struct planned {
     const struct plan *p;
     char **address; /* of each slot */
     char *arena;
     const char *constants;
-    struct lane *lanes;
-    int threads, max; /* lanes in use; lanes there are */
+    struct worker *workers;
+    int threads, max; /* workers in use; workers there are */
     struct parallel by;
     struct stop stop;
     bool ran;
@@ -87,8 +87,8 @@ static size_t round_up(size_t n)
 
 /* Parts of the memory, each aligned; their ends. */
 struct layout {
-    size_t image, address, arena, lanes, tiles, all;
-    size_t lane, scratch; /* bytes of each lane's tiles and scratch memory; of these, before the latter */
+    size_t image, address, arena, workers, tiles, all;
+    size_t worker, scratch; /* bytes of each worker's tiles and scratch memory; of these, before the latter */
 };
 
 static struct layout lay_out(const struct plan *p, uint32_t words, int threads)
@@ -97,11 +97,11 @@ static struct layout lay_out(const struct plan *p, uint32_t words, int threads)
     o.image = round_up(sizeof(struct planned));
     o.address = o.image + round_up(words * sizeof(uint64_t));
     o.arena = o.address + round_up((size_t)p->nslots * sizeof(char *));
-    o.lanes = o.arena + round_up((size_t)p->arena_bytes);
-    o.tiles = o.lanes + round_up((size_t)threads * sizeof(struct lane));
+    o.workers = o.arena + round_up((size_t)p->arena_bytes);
+    o.tiles = o.workers + round_up((size_t)threads * sizeof(struct worker));
     o.scratch = round_up((size_t)p->tile_bytes);
-    o.lane = o.scratch + round_up((size_t)p->scratch_bytes) + LANE_GUARD;
-    o.all = o.tiles + (size_t)threads * o.lane;
+    o.worker = o.scratch + round_up((size_t)p->scratch_bytes) + WORKER_GUARD;
+    o.all = o.tiles + (size_t)threads * o.worker;
     return o;
 }
 
@@ -127,17 +127,17 @@ static void place_slots(struct planned *s)
     }
 }
 
-static void make_lanes(struct planned *s, char *at, const struct layout *o,
-                       const struct kernel_table *k)
+static void make_workers(struct planned *s, char *at, const struct layout *o,
+                         const struct kernel_table *k)
 {
-    s->lanes = (struct lane *)(at + o->lanes);
+    s->workers = (struct worker *)(at + o->workers);
     for (int i = 0; i < s->max; i++) {
-        struct lane *l = &s->lanes[i];
-        l->hbm = s->address;
-        l->tiles = at + o->tiles + (size_t)i * o->lane;
-        l->scratch = l->tiles + o->scratch;
-        l->stop = &s->stop;
-        l->k = k;
+        struct worker *me = &s->workers[i];
+        me->hbm = s->address;
+        me->tiles = at + o->tiles + (size_t)i * o->worker;
+        me->scratch = me->tiles + o->scratch;
+        me->stop = &s->stop;
+        me->k = k;
     }
 }
 
@@ -167,7 +167,7 @@ struct planned *planned_init(const struct planned_model *model, void *memory, si
     memset(at + o.address, 0, o.all - o.address);
     s->address = (char **)(at + o.address);
     s->arena = at + o.arena;
-    make_lanes(s, at, &o, k);
+    make_workers(s, at, &o, k);
     place_slots(s);
     return s;
 }
@@ -227,7 +227,7 @@ int planned_run(struct planned *s, const void *const *inputs, void *const *outpu
             return wrong(s, "input ", i, " is NULL");
     place_operands(s, inputs, outputs);
     for (int i = 0; i < p->nsteps; i++) {
-        launch_on(s->lanes, s->threads, &s->by, p->steps[i], &error);
+        launch_on(s->workers, s->threads, &s->by, p->steps[i], &error);
         const char *why = atomic_load(&error);
         if (why) {
             wrong(s, "step ", i, ": ");

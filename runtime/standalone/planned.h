@@ -65,19 +65,19 @@ struct planned_model {
     struct plan_code wide, narrow; /* kernels with vectors of 16 floats; of fewer */
     const exec_fn *functions;
     const void *constants; /* aligned to 64 */
-    int threads;           /* lanes that a context has memory for */
+    int threads;           /* workers that a context has memory for */
 };
 
 /* ---- running ---- */
 
 struct planned;
 
-/* Bytes of memory of a context for so many lanes; all alignments. */
+/* Bytes of memory of a context for so many workers; all alignments. */
 size_t planned_size(const struct plan *p, uint32_t words, int threads);
 
 /* These are as those of standalone.h. */
 struct planned *planned_init(const struct planned_model *model, void *memory, size_t size);
-/* Runs from now on are shared by so many lanes, at most model->threads, which *by runs; it is copied. */
+/* Runs from now on are shared by so many workers, at most model->threads, which *by runs; it is copied. */
 void planned_threads(struct planned *s, int threads, const struct parallel *by);
 int planned_run(struct planned *s, const void *const *inputs, void *const *outputs);
 size_t planned_output_bytes(const struct planned *s, int i);

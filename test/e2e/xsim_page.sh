@@ -1,5 +1,5 @@
 #!/bin/sh
-# The simulator's page in a headless Chromium: lanes are named, there is a picture, search, zoom, hover and choosing work,
+# The simulator's page in a headless Chromium: tracks are named, there is a picture, search, zoom, hover and choosing work,
 # two runs and a measured trace stand side by side, nothing is written to the console.
 # usage: xsim_page.sh BUILD_DIR WORK_DIR; exit status 77 without a Chromium
 set -eu
@@ -37,9 +37,9 @@ function painted() {
 }
 {
     paint();
-    const lanes = [...document.querySelectorAll('#labels .lane')].map(l => l.firstChild.textContent);
+    const tracks = [...document.querySelectorAll('#labels .track')].map(l => l.firstChild.textContent);
     for (const name of ['steps', 'pe', 'act', 'dve', 'sp', 'q.sp', 'SBUF', 'PSUM', 'thread 0'])
-        check('lane ' + name, lanes.includes(name));
+        check('track ' + name, tracks.includes(name));
     check('two runs and a trace', document.querySelectorAll('#labels .run').length === 3);
     check('a picture', painted() > 20);
     const whole = state.to - state.from;
@@ -65,7 +65,7 @@ function painted() {
     if (link) link.click();
     check('the cause is chosen', state.chosen && state.chosen.r !== state.matches[0].r);
     key('f');
-    const row = rows.find(r => r.lane.key === 'steps');
+    const row = rows.find(r => r.track.key === 'steps');
     canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: canvas.getBoundingClientRect().left + xOf(row.run.span / 2),
         clientY: canvas.getBoundingClientRect().top + row.y + 5, bubbles: true }));
     check('hovering tells', !document.getElementById('tip').hidden && document.getElementById('tip').textContent.length > 10);

@@ -1,4 +1,4 @@
-/* Worker threads: every lane of a job runs once, whatever runs beside them, and threads end up
+/* Worker threads: every worker of a job runs once, whatever runs beside them, and threads end up
  * allowed the CPUs they began with. */
 #define _GNU_SOURCE
 #include "runtime/exec/exec.h"
@@ -14,31 +14,31 @@
 
 #include <cmocka.h>
 
-enum { LANES = 5, JOBS = 3000 };
+enum { WORKERS = 5, JOBS = 3000 };
 
-static atomic_int ran[LANES], narrowed;
+static atomic_int ran[WORKERS], narrowed;
 static cpu_set_t allowed;
 
-static void job(void *arg, int lane)
+static void job(void *arg, int worker)
 {
     cpu_set_t now;
-    atomic_fetch_add(&ran[lane], 1);
+    atomic_fetch_add(&ran[worker], 1);
     if (!pthread_getaffinity_np(pthread_self(), sizeof now, &now) && !CPU_EQUAL(&now, &allowed))
         atomic_fetch_add(&narrowed, 1);
 }
 
-static void test_lanes(void **state)
+static void test_workers(void **state)
 {
     assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed), 0);
-    struct pool *p = pool_new(LANES);
+    struct pool *p = pool_new(WORKERS);
     assert_non_null(p);
-    int want[LANES] = {0};
+    int want[WORKERS] = {0};
     for (int i = 0; i < JOBS; i++) {
-        int lanes = 1 + i % LANES;
-        for (int l = 0; l < lanes; l++)
+        int workers = 1 + i % WORKERS;
+        for (int l = 0; l < workers; l++)
             want[l]++;
-        pool_run(p, lanes, job, NULL);
-        for (int l = 0; l < LANES; l++)
+        pool_run(p, workers, job, NULL);
+        for (int l = 0; l < WORKERS; l++)
             assert_int_equal(atomic_load(&ran[l]), want[l]);
     }
     pool_free(p);
@@ -83,7 +83,7 @@ static void test_quota(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lanes), cmocka_unit_test(test_quota),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_workers), cmocka_unit_test(test_quota),
                                        cmocka_unit_test(test_one_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,12 +70,12 @@ static void test_chain(void **state)
     assert_int_equal(s->transfers, 2);
     assert_int_equal(s->dma_bytes, 2 * 128 * 2048);
     assert_int_equal(s->sbuf_peak, 4096);
-    assert_ns(s->lanes[0][ENGINE_DVE].busy, DVE(ACCESS + 512));
-    assert_ns(s->lanes[0][ENGINE_DVE].waiting, ISSUE + transfer);
+    assert_ns(s->tracks[0][ENGINE_DVE].busy, DVE(ACCESS + 512));
+    assert_ns(s->tracks[0][ENGINE_DVE].waiting, ISSUE + transfer);
     assert_int_equal(s->nwaits, 2);
-    assert_int_equal(s->waits[0].lane == ENGINE_DVE ? s->waits[0].cause_lane
-                                                    : s->waits[1].cause_lane,
-                     LANE_QUEUE + ENGINE_SP);
+    assert_int_equal(s->waits[0].track == ENGINE_DVE ? s->waits[0].cause_track
+                                                    : s->waits[1].cause_track,
+                     TRACK_QUEUE + ENGINE_SP);
     struct sim_summary y;
     sim_summarise(s, &y);
     assert_string_equal(y.bound_by, "chain");
@@ -240,7 +240,7 @@ static void test_gathered_rows(void **state)
     struct sim *s = simulate(rows, NULL, 1, 0);
     const struct sim_record *r = NULL;
     for (int i = 0; i < s->nrecords && !r; i++)
-        if (s->records[i].lane == LANE_QUEUE + ENGINE_SP)
+        if (s->records[i].track == TRACK_QUEUE + ENGINE_SP)
             r = &s->records[i];
     assert_non_null(r);
     assert_ns(r->end - r->start, 128 / 16 * ROW_2K);
@@ -302,7 +302,7 @@ static const struct sim_record *record(const struct sim *s, int launch, int inst
 {
     for (int i = 0; i < s->nrecords; i++)
         if (s->records[i].launch == launch && s->records[i].instance == instance &&
-            s->records[i].insn == insn && (s->records[i].lane >= LANE_QUEUE) == transfer)
+            s->records[i].insn == insn && (s->records[i].track >= TRACK_QUEUE) == transfer)
             return &s->records[i];
     fail_msg("no instruction %d of instance %d in launch %d", insn, instance, launch);
     return NULL;

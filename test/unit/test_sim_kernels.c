@@ -9,7 +9,7 @@
 
 struct sim_outcome {
     struct sim_summary y;
-    double lane[LANE_COUNT];
+    double track[TRACK_COUNT];
 };
 
 static struct sim_outcome simulate(const char *file, const char *machine)

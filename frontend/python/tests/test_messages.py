@@ -87,7 +87,7 @@ class Messages(Case):
         self.told("local_gather: 24, 24 and 24 partitions, expected equal multiples of 16", gather(1), f32(24, 8), at[:24])
         self.told("nc_stream_shuffle: src is float32 and dst float16", lambda s: nisa.nc_stream_shuffle(
             nl.load(s), nl.zeros((32, 8), dtype=nl.float16), [0] * 32), f32(32, 8))
-        self.told("nc_stream_shuffle: partition 0 takes lane 40, src has 32", lambda s: nisa.nc_stream_shuffle(
+        self.told("nc_stream_shuffle: partition 0 takes row 40 of its 32, src has 32", lambda s: nisa.nc_stream_shuffle(
             nl.load(s), nl.zeros((32, 8), dtype=nl.float32), [40] * 32), f32(32, 8))
         self.told("sequence_bounds: segment_ids has 4 partitions, expected 1", lambda s: nisa.sequence_bounds(segment_ids=nl.load(s)), f32(4, 8))
         self.told("tensor_scalar_cumulative: op1 is 'div', expected add", lambda s: nisa.tensor_scalar_cumulative(

@@ -149,8 +149,8 @@ class Model:
 
     def shuffle(self, a: int, seed: int, mask: Any) -> None:
         v, m = self.values[a], mask_of(mask, self.values[a].data.shape)
-        lanes = (np.arange(0, len(v.data), 32)[:, None] + np.array(order(seed))[None, :]).reshape(-1)
-        self.values.append(Value(np.where(m, v.data[lanes], 0.5), v.defined[lanes] | ~m))
+        places = (np.arange(0, len(v.data), 32)[:, None] + np.array(order(seed))[None, :]).reshape(-1)
+        self.values.append(Value(np.where(m, v.data[places], 0.5), v.defined[places] | ~m))
 
     def predicated(self, f: str, a: int, b: int, reverse: bool, mask: Any) -> None:
         x, y, m = self.values[a], self.values[b], mask_of(mask, self.values[a].data.shape)

@@ -46,9 +46,9 @@ void *large_alloc(size_t bytes, size_t *got)
 
 /* ---- threads ---- */
 
-struct pool *pool_new(int lanes)
+struct pool *pool_new(int workers)
 {
-    (void)lanes;
+    (void)workers;
     return NULL;
 }
 
@@ -63,10 +63,10 @@ void pool_free(struct pool *p)
     (void)p;
 }
 
-void pool_run(struct pool *p, int lanes, void (*job)(void *arg, int lane), void *arg)
+void pool_run(struct pool *p, int workers, void (*job)(void *arg, int worker), void *arg)
 {
     (void)p;
-    for (int i = 0; i < lanes; i++)
+    for (int i = 0; i < workers; i++)
         job(arg, i);
 }
 

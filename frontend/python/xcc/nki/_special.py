@@ -451,13 +451,13 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
     if len(m) != 32:
         raise error(api, "shuffle_mask has %d entries, expected 32" % len(m), NkiTypeError)
     if src.dtype != dst.dtype:
-        raise error(api, "src is %s and dst %s, expected one type: lanes are moved as they are" % (src.dtype, dst.dtype), NkiTypeError)
+        raise error(api, "src is %s and dst %s, expected one type: elements are moved as they are" % (src.dtype, dst.dtype), NkiTypeError)
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api, 255 in m)
     p = d.shape[0]
     if p == s.shape[0] and p % 32 == 0 and s.object is not d.object:
         numbers: Dict[str, Any] = {}
         for k in range(7):
-            numbers["mask%d" % k] = sum(lane << (8 * b) for b, lane in enumerate(m[5 * k:5 * k + 5]))
+            numbers["mask%d" % k] = sum(row << (8 * b) for b, row in enumerate(m[5 * k:5 * k + 5]))
         emit("nc_stream_shuffle", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, d.shape, None, api, "src")}, api, numbers)
         done()
         return

@@ -7,7 +7,7 @@ from ._errors import NkiTypeError, error
 from ._special import emit_match_replace8, emit_max8
 from ._tensor import View
 
-LANES, LONGEST = 16, 16384  # partitions that hold one sequence; elements that max8 looks at
+SPREAD, LONGEST = 16, 16384  # partitions that hold one sequence; elements that max8 looks at
 
 
 def _check(values: View, places: View, src: View, n: int, api: str) -> None:
@@ -16,10 +16,10 @@ def _check(values: View, places: View, src: View, n: int, api: str) -> None:
     if src.dtype != dtypes.bfloat16 or values.dtype != dtypes.bfloat16 or places.dtype != dtypes.uint32:
         raise error(api, "val_dst, idx_dst and src are %s, %s and %s, expected bfloat16, uint32 and bfloat16" %
                     (values.dtype, places.dtype, src.dtype), NkiTypeError)
-    if p % LANES or values.shape != (p, k) or places.shape != (p, k):
+    if p % SPREAD or values.shape != (p, k) or places.shape != (p, k):
         raise error(api, "val_dst, idx_dst and src have shapes %s, %s and %s, expected as many partitions, a multiple of 16" %
                     (values.shape, places.shape, src.shape), NkiTypeError)
-    if not 8 <= n <= LONGEST or columns * LANES < n or not 1 <= k <= n:
+    if not 8 <= n <= LONGEST or columns * SPREAD < n or not 1 <= k <= n:
         raise error(api, "n is %d and k %d; n is 8 to %d and what 16 partitions of %d elements hold, k at most n" % (n, k, LONGEST, columns),
                     NkiTypeError)
 
@@ -29,16 +29,16 @@ def emit_topk(values: View, places: View, src: View, n: int, api: str) -> None:
     i-th), smallest first, and where they stand."""
     _check(values, places, src, n, api)
     p, k = values.shape
-    groups, apart = p // LANES, src.dims[0][0]
+    groups, apart = p // SPREAD, src.dims[0][0]
     rows = result((groups, n), dtypes.bfloat16)
-    over, whole, step = rows.dims[0][0], n // LANES, src.dims[1][0]
+    over, whole, step = rows.dims[0][0], n // SPREAD, src.dims[1][0]
     for g in range(groups):
-        first, here = rows.offset + g * over, src.offset + g * LANES * apart
+        first, here = rows.offset + g * over, src.offset + g * SPREAD * apart
         if whole:
-            emit_dma(rows.like(first, [(0, 1), (LANES, whole), (1, LANES)], 0), src.like(here, [(0, 1), (step, whole), (apart, LANES)], 0), api)
-        if n % LANES:
-            emit_dma(rows.like(first + whole * LANES, [(0, 1), (1, n % LANES)], 0),
-                     src.like(here + whole * step, [(0, 1), (apart, n % LANES)], 0), api)
+            emit_dma(rows.like(first, [(0, 1), (SPREAD, whole), (1, SPREAD)], 0), src.like(here, [(0, 1), (step, whole), (apart, SPREAD)], 0), api)
+        if n % SPREAD:
+            emit_dma(rows.like(first + whole * SPREAD, [(0, 1), (1, n % SPREAD)], 0),
+                     src.like(here + whole * step, [(0, 1), (apart, n % SPREAD)], 0), api)
     rounds = -(-k // 8)
     top, at = result((groups, 8 * rounds), dtypes.bfloat16), result((groups, 8 * rounds), dtypes.uint32)
     for r in range(rounds):
@@ -50,5 +50,5 @@ def emit_topk(values: View, places: View, src: View, n: int, api: str) -> None:
     for dst, found in ((values, top), (places, at)):
         row, first = found.dims[0][0], dst.dims[0][0]
         for g in range(groups):
-            emit_dma(dst.like(dst.offset + g * LANES * first, [(first, LANES), (dst.dims[1][0], k)], 0),
-                     found.like(found.offset + g * row + k - 1, [(0, LANES), (-1, k)], 0), api)
+            emit_dma(dst.like(dst.offset + g * SPREAD * first, [(first, SPREAD), (dst.dims[1][0], k)], 0),
+                     found.like(found.offset + g * row + k - 1, [(0, SPREAD), (-1, k)], 0), api)

@@ -413,7 +413,7 @@ def nc_stream_shuffle(src: _View, dst: _View, shuffle_mask: Sequence[int], *, dt
     if sub is None:
         _special.emit_shuffle(dst, src, shuffle_mask, api)
     elif not sub.empty:
-        moved = _move.copy(dst, api=api)  # lanes that the shuffle leaves keep what they have
+        moved = _move.copy(dst, api=api)  # rows that the shuffle leaves keep what they have
         _special.emit_shuffle(moved, src, shuffle_mask, api)
         _emit_copy(dst, moved, api, sub)
     return dst
