@@ -88,7 +88,6 @@ struct walk { /* over the rows of an instance */
 
 static void run_row(struct worker *me, const struct stream *s, struct walk *w, int64_t n, bool first)
 {
-    int64_t m = n < STREAM_BLOCK ? n : STREAM_BLOCK;
     for (int k = 0; k < s->nplaces; k++) {
         const struct place *p = &s->places[k];
         w->start[k] = w->row[k];
@@ -96,9 +95,9 @@ static void run_row(struct worker *me, const struct stream *s, struct walk *w, i
             continue;
         w->start[k] = (char *)w->values[k];
         if (first || !p->steady)
-            spread(w->values[k], *(const float *)w->row[k], m);
+            spread(w->values[k], *(const float *)w->row[k], STREAM_BLOCK);
     }
-    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, STREAM_BLOCK, s->move}, w->start, (size_t)n);
+    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move}, w->start, (size_t)n);
 }
 
 void exec_stream(struct worker *me, const struct bound_insn *i)
@@ -414,6 +413,63 @@ static int64_t bytes_streamed(const struct binder *b, const struct stream *s)
     return bytes < LEAST_BYTES ? bytes : LEAST_BYTES;
 }
 
+static bool is_binary(int code)
+{
+    return code >= STREAM_add && code <= STREAM_min;
+}
+
+/* From memory, not from registers. */
+static bool reads(const struct stream_op *op, int place)
+{
+    bool ternary = op->code == STREAM_multiply_add;
+    return (op->a == place && op->last != STREAM_LAST_A) || (op->b == place && (ternary || is_binary(op->code))) ||
+           (op->c == place && ternary && op->last != STREAM_LAST_C);
+}
+
+/* Whether what operation `at` makes is read before its place is written again. */
+static bool is_read(const struct stream *s, int at)
+{
+    int place = s->ops[at].to;
+    if (!s->places[place].inside)
+        return true;
+    for (int k = at + 1; k < s->count; k++) {
+        if (reads(&s->ops[k], place))
+            return true;
+        if (s->ops[k].to == place)
+            return false;
+    }
+    return false;
+}
+
+/* a and b, where the operation or its counterpart gives the same of them. */
+static void exchange_operands(struct stream_op *op)
+{
+    static const uint8_t counterpart[STREAM_CODES] = {
+        [STREAM_multiply_add] = STREAM_multiply_add + 1, [STREAM_add] = STREAM_add + 1, [STREAM_mul] = STREAM_mul + 1,
+        [STREAM_sub] = STREAM_rsub + 1, [STREAM_rsub] = STREAM_sub + 1,
+        [STREAM_div] = STREAM_rdiv + 1, [STREAM_rdiv] = STREAM_div + 1};
+    uint8_t a = op->a;
+    if (counterpart[op->code]) {
+        op->code = (uint8_t)(counterpart[op->code] - 1);
+        op->a = op->b, op->b = a;
+    }
+}
+
+/* Which operands are in registers, and what must be stored for others. */
+static void chain(struct stream *s)
+{
+    for (int k = 1; k < s->count; k++) {
+        struct stream_op *op = &s->ops[k];
+        int before = op[-1].to;
+        bool ternary = op->code == STREAM_multiply_add;
+        if (op->a != before && op->b == before && (ternary || is_binary(op->code)))
+            exchange_operands(op);
+        op->last = op->a == before ? STREAM_LAST_A : ternary && op->c == before ? STREAM_LAST_C : STREAM_LOADS;
+    }
+    for (int k = 0; k < s->count; k++)
+        s->ops[k].keep = is_read(s, k);
+}
+
 static void finish(struct maker *m)
 {
     struct binder *b = m->b;
@@ -431,6 +487,7 @@ static void finish(struct maker *m)
     if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || bytes_streamed(b, s) < LEAST_BYTES)
         return;
     s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)m->count);
+    chain(s);
     struct bound_insn *first = &b->out->insns[m->from];
     s->insns = arena_copy(b->a, first, sizeof *first * (size_t)n);
     first->run = exec_stream;

@@ -8,7 +8,7 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* A block is short: loads of the next operations begin while one computes. */
+/* The longest block of a variant. A block is a few vectors: what an operation makes stays in registers for the next. */
 enum { STREAM_BLOCK = 64, STREAM_PLACES = 32, STREAM_OPS = 48 };
 
 #define STREAM_OPERATIONS                                                                          \
@@ -37,14 +37,19 @@ enum stream_code { STREAM_OPERATIONS STREAM_CODES };
 #undef STREAM_BINARY
 #undef STREAM_TERNARY
 
+/* Which operand is what the operation before has made, and is not loaded. */
+enum stream_last { STREAM_LOADS, STREAM_LAST_A, STREAM_LAST_C, STREAM_LASTS };
+
 struct stream_op {
     uint8_t code, to, a, b, c;
-    float p[2]; /* parameters of activations */
+    uint8_t last; /* enum stream_last; C of three operands only */
+    bool keep;    /* the result is stored: others read it than the next operation's `last` */
+    float p[2];   /* parameters of activations */
 };
 
 struct stream_run {
     const struct stream_op *ops;
-    size_t count, block; /* elements of a block */
+    size_t count, places;
     const uint8_t *move; /* of each place */
 };
 

@@ -80,16 +80,20 @@ static void elementwise_instructions(void **state)
 /* ---- instructions that run together ---- */
 
 /* A tile of the kernel whose number is also that of a buffer which only the reference has. */
-static int reference_tile(struct bench *b, int64_t elements)
+static int reference_tile_at(struct bench *b, int tile, int64_t elements)
 {
     struct diag d = {0};
-    int tile = b->n + 1;
     assert_true(tensor_alloc(&b->buffer[tile], DT_F32, 1, &elements, &d));
     while (b->k->ntiles <= tile) {
         ARENA_GROW(&b->p->arena, b->k->tiles, b->k->ntiles, b->k->tiles_cap);
         b->k->tiles[b->k->ntiles++] = (struct tile){.mem = MEM_SBUF, .dtype = DT_F32, .partitions = 1, .elements = elements};
     }
     return tile;
+}
+
+static int reference_tile(struct bench *b, int64_t elements)
+{
+    return reference_tile_at(b, b->n + 1, elements);
 }
 
 enum { TOGETHER = 190003, TOGETHER_TILE = 4096 };
@@ -131,6 +135,61 @@ static void together_in_tiles(void **state)
     insn_on(&b, INSN_tensor_tensor, OP_max, 0, &x[3], (struct ap[]){x[3], x[2]}, 2);
     check(&b, 2e-6);
     tensor_free(&b.buffer[t.tensor]);
+}
+
+/* One of a few operations, drawn, whose results stay small. */
+static void drawn_insn(struct bench *b, const struct ap *to, const struct ap *x, const struct ap *y, const struct ap *z)
+{
+    static const int two[] = {OP_add, OP_sub, OP_mul, OP_max, OP_min};
+    int kind = (int)(8 * uniform());
+    if (kind < 5)
+        insn_on(b, INSN_tensor_tensor, two[kind], 0, to, (struct ap[]){*x, *y}, 2);
+    else if (kind == 5)
+        insn_on(b, INSN_activation, OP_identity, 1, to, (struct ap[]){*x, *y, *z}, 3);
+    else
+        insn_on(b, INSN_tensor_scalar, OP_sub, 0.75f, to, x, 1);
+    if (kind > 5) {
+        struct insn *i = &b->k->insns[b->k->ninsns - 1];
+        i->func[1] = OP_mul, i->flt[1] = 0.5f;
+        i->imm[0].base = kind == 7; /* 0.75 - x */
+    }
+    insn_on(b, INSN_tensor_scalar, OP_max, -2, to, to, 1);
+    b->k->insns[b->k->ninsns - 1].func[1] = OP_min, b->k->insns[b->k->ninsns - 1].flt[1] = 2;
+}
+
+/* What an instruction makes is any operand of the next, of a later one, of both or of none. */
+static void together_chained(void **state)
+{
+    const int64_t s[1] = {TOGETHER};
+    for (int turn = 0; turn < 24; turn++) {
+        struct bench b;
+        struct ap x[7];
+        begin(&b);
+        int var = grid(&b, (TOGETHER + TOGETHER_TILE - 1) / TOGETHER_TILE);
+        for (int n = 0; n < 4; n++) {
+            x[n] = pattern(buffer(&b, DT_F32, TOGETHER, n < 2), DT_F32, 1, s, 1, 0);
+            tiled(&b, &x[n], 0, var, TOGETHER_TILE);
+        }
+        for (int n = 4; n < 7; n++) {
+            x[n] = (struct ap){.mem = MEM_SBUF, .dtype = DT_F32, .rank = 1, .dim = {{.step = 1, .count = TOGETHER_TILE}}};
+            x[n].tensor = b.k->ntiles ? b.k->ntiles : b.n + 1;
+            assert_int_equal(x[n].tensor, reference_tile_at(&b, x[n].tensor, TOGETHER_TILE));
+            clip(&b, &x[n], 0, (struct ap_clip){var, TOGETHER_TILE, TOGETHER});
+            drawn_insn(&b, &x[n], &x[n - 1], &x[2], &x[3]);
+        }
+        for (int n = 0; n < 9; n++) {
+            int to = n < 7 ? 4 + (int)(3 * uniform()) : n - 7;
+            const struct ap *from[3];
+            for (int k = 0; k < 3; k++)
+                from[k] = &x[2 + (int)(5 * uniform())];
+            drawn_insn(&b, &x[to], from[0], from[1], from[2]);
+        }
+        struct tensor tiles[3];
+        memcpy(tiles, &b.buffer[x[4].tensor], sizeof tiles);
+        check(&b, 1e-5);
+        for (int n = 0; n < 3; n++)
+            tensor_free(&tiles[n]);
+    }
 }
 
 /* Before and behind a long function, which runs alone. */
@@ -567,6 +626,7 @@ int main(void)
         cmocka_unit_test(elementwise_instructions),
         cmocka_unit_test(widened_tiles),
         cmocka_unit_test(together_in_tiles),
+        cmocka_unit_test(together_chained),
         cmocka_unit_test(together_around_exponentials),
         cmocka_unit_test(together_overlapping),
         cmocka_unit_test(together_by_zeros),
