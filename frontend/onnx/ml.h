@@ -17,6 +17,11 @@ struct value *ml_strings(struct onnx_node *n, const struct str *v,
 /* The class labels of whichever attribute is given: i64 or strings of rank 1. NULL when neither is.
  */
 struct value *ml_labels(struct onnx_node *n, const char *ints, const char *strings, int *count);
+/*
+ * x times w, or w transposed, in FP32 whatever --auto-cast says: these models are small and end in a
+ * threshold, where any rounding can turn a label over.
+ */
+struct value *ml_product(struct onnx_node *n, struct value *x, struct value *w, bool transposed);
 /* x as f32, unless it is f64. */
 struct value *ml_operand(struct onnx_node *n, struct value *x);
 

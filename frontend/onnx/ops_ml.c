@@ -264,7 +264,6 @@ static struct value *linear(struct onnx_node *n, int64_t targets)
     int count, rank;
     const double *v = attr_floats(&n->attrs, "coefficients", &count);
     struct value *x = b_cast(n->b, n->in[0], DT_F32);
-    struct attrs a = {0};
     if (!b_rank(n, x, "the operand", &rank))
         return NULL;
     if (targets < 1 || count == 0 || count % targets) {
@@ -273,9 +272,8 @@ static struct value *linear(struct onnx_node *n, int64_t targets)
         return NULL;
     }
     x = rank == 1 ? b_reshape_to(n->b, x, row, 2) : x;
-    attr_set_int(&n->b->g->arena, &a, "transB", 1);
     struct value *w = ml_floats(n, v, 2, (int64_t[]){targets, count / targets});
-    return b_op(n->b, OP_gemm, (struct value *[]){x, w, ml_float_list(n, "intercepts", 0)}, 3, &a);
+    return b_add(n->b, ml_product(n, x, w, true), ml_float_list(n, "intercepts", 0));
 }
 
 bool lower_linear_regressor(struct onnx_node *n)

@@ -60,8 +60,7 @@ bool lower_svm_regressor(struct onnx_node *n)
     const char *name = kernel_name(n);
     struct value *s;
     if (count > 0)
-        s = b_2(n->b, OP_matmul, kernel(n, vectors, nvec, count, name),
-                ml_floats(n, coef, 2, (int64_t[]){count, 1}));
+        s = ml_product(n, kernel(n, vectors, nvec, count, name), ml_floats(n, coef, 2, (int64_t[]){count, 1}), false);
     else
         s = kernel(n, coef, ncoef, 1, "linear");
     s = b_add(n->b, s, b_scalar(n->b, DT_F32, rho[0]));
@@ -125,7 +124,7 @@ static struct value *pair_scores(struct onnx_node *n, const struct vector_machin
         }
     }
     struct value *k = kernel(n, m->support, m->nsupport, m->vectors, kernel_name(n));
-    struct value *s = b_2(n->b, OP_matmul, k, ml_floats(n, w, 2, (int64_t[]){m->vectors, m->pairs}));
+    struct value *s = ml_product(n, k, ml_floats(n, w, 2, (int64_t[]){m->vectors, m->pairs}), false);
     return b_add(n->b, s, ml_floats(n, m->rho, 1, (int64_t[]){m->pairs}));
 }
 
@@ -142,8 +141,8 @@ static struct value *count_votes(struct onnx_node *n, const struct vector_machin
         }
     struct value *won = b_cast(n->b, b_2(n->b, OP_gt, scores, b_like(n->b, scores, 0)), DT_F32);
     struct value *lost = b_sub(n->b, b_like(n->b, won, 1), won);
-    won = b_2(n->b, OP_matmul, won, ml_floats(n, first, 2, dims));
-    return b_add(n->b, won, b_2(n->b, OP_matmul, lost, ml_floats(n, second, 2, dims)));
+    won = ml_product(n, won, ml_floats(n, first, 2, dims), false);
+    return b_add(n->b, won, ml_product(n, lost, ml_floats(n, second, 2, dims), false));
 }
 
 /* Platt's probabilities of the pairs, coupled to those of the classes. */

@@ -154,10 +154,10 @@ def run_case(xcc, folder, modules, more, seconds):
     return bad, count, info["note"]
 
 
-def both_casts(label, flags, info):
+def both_casts(label, flags, info, coarse=0.1):
     """As it is in FP32, and with the default cast of products."""
     yield label, flags + ["--auto-cast", "none"], info["norm"]
-    yield label + ", bf16 products", flags, max(0.1, 3 * info["norm"])
+    yield label + ", bf16 products", flags, max(coarse, 3 * info["norm"])
 
 
 def main(programs, export, modules, what):

@@ -90,7 +90,7 @@ classifier("ada_boost", sk("ensemble.AdaBoostClassifier", n_estimators=5, random
 model("ada_boost_regressor", sk("ensemble.AdaBoostRegressor", n_estimators=5, random_state=0))
 classifier("bagging", sk("ensemble.BaggingClassifier", n_estimators=4, random_state=0), Y3)
 model("bagging_regressor", sk("ensemble.BaggingRegressor", n_estimators=4, random_state=0))
-model("isolation_forest", sk("ensemble.IsolationForest", n_estimators=6, random_state=0), None)
+model("isolation_forest", sk("ensemble.IsolationForest", n_estimators=6, random_state=0), None, target={"": 17, "ai.onnx.ml": 3})
 for how in ["soft", "hard"]:
     classifier("voting_" + how, lambda how=how: __import__("sklearn.ensemble").ensemble.VotingClassifier([("a", sk("linear_model.LogisticRegression")()), ("b", sk("tree.DecisionTreeClassifier", max_depth=3)())], voting=how), Y3)
 model("voting_regressor", lambda: __import__("sklearn.ensemble").ensemble.VotingRegressor([("a", sk("linear_model.LinearRegression")()), ("b", sk("tree.DecisionTreeRegressor", max_depth=3)())]))
@@ -111,7 +111,7 @@ for n in ["Multinomial", "Complement"]:
 classifier("linear_discriminant", sk("discriminant_analysis.LinearDiscriminantAnalysis"), Y3)
 classifier("quadratic_discriminant", sk("discriminant_analysis.QuadraticDiscriminantAnalysis"), Y3)
 classifier("mlp_classifier", sk("neural_network.MLPClassifier", (8,), max_iter=30, random_state=0), Y3)
-model("mlp_regressor", sk("neural_network.MLPRegressor", (8, 4), max_iter=30, random_state=0, activation="tanh"))
+model("mlp_regressor", sk("neural_network.MLPRegressor", hidden_layer_sizes=(8, 4), max_iter=30, random_state=0, activation="tanh"))
 for n in ["LinearRegression", "Ridge", "Lasso", "ElasticNet", "BayesianRidge", "HuberRegressor", "SGDRegressor", "Lars", "OrthogonalMatchingPursuit", "TheilSenRegressor", "RANSACRegressor", "PoissonRegressor", "GammaRegressor", "TweedieRegressor", "ARDRegression", "QuantileRegressor", "PassiveAggressiveRegressor"]:
     model("linear_" + n, sk("linear_model." + n), np.abs(YR) + 0.1 if n[:2] in ("Po", "Ga", "Tw") else YR)
 for k, kernel in enumerate(["None", "RBF(1.5)", "RBF(1.5) + WhiteKernel(0.1)", "ConstantKernel(2.0) * RBF(2.0)", "Matern(1.5, nu=2.5)", "RationalQuadratic()", "DotProduct(1.0)", "ExpSineSquared()"]):

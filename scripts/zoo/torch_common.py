@@ -1,8 +1,60 @@
 """What the programs that export PyTorch models share."""
+import importlib.machinery
 import importlib.util
 import os
+import sys
+import types
 
 import torch
+
+
+class Names(type):
+    """A class any attribute of which is its name, as members of an enumeration."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return name
+
+
+class Absent(types.ModuleType):
+    """A module any name of which is an empty class: timm imports torchvision for training, and no model needs it."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Names(name, (), {"__init__": lambda self, *a, **k: None})
+
+
+class AbsentTorchvision:
+    """Finds torchvision and its parts where there is none."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] == "torchvision":
+            return importlib.machinery.ModuleSpec(name, AbsentTorchvision, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        return Absent(spec.name)
+
+    @staticmethod
+    def exec_module(module):
+        pass
+
+
+def import_timm():
+    """timm, also where torchvision is not installed. What is imported later sees no torchvision."""
+    if importlib.util.find_spec("torchvision") is None:
+        sys.meta_path.append(AbsentTorchvision)
+        try:
+            import timm
+        finally:
+            sys.meta_path.remove(AbsentTorchvision)
+            for name in [n for n in sys.modules if n.split(".")[0] == "torchvision"]:
+                del sys.modules[name]
+    import timm
+    return timm
 
 
 def declare_torchvision():

@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import Table
-from torch_common import make_decoder
+from torch_common import import_timm, make_decoder
 from torch_layers import Fn
 
 table = Table()
@@ -182,9 +182,8 @@ SIZE_OF = {"inception_v3": 96, "xception41": 64}
 
 
 def timm_model(name):
-    import timm
     sizes = {}
-    m = timm.create_model(name, pretrained=False, num_classes=10, **sizes).eval()
+    m = import_timm().create_model(name, pretrained=False, num_classes=10, **sizes).eval()
     want = m.default_cfg["input_size"][-1]
     fixed = m.default_cfg.get("fixed_input_size") or name.startswith(("coat", "levit", "pit", "crossvit", "xcit", "volo", "tnt", "mixer", "gmlp", "resmlp", "maxvit", "botnet", "eca_bot", "halo", "hiera", "sequencer", "gcvit", "efficientformer", "convit", "cait", "twins", "vis", "mvit"))
     s = want if fixed else SIZE_OF.get(name, 64)
