@@ -315,6 +315,26 @@ static rule *rule_of(enum op op)
     return NULL;
 }
 
+/*
+ * A result that has no element for any sizes is a constant: what is behind it sees no operator on nothing.
+ */
+static struct value *of_no_element(struct graph *g, struct node *n)
+{
+    const struct type *t = &n->out[0]->type;
+    bool empty = false;
+    if (n->nout != 1 || n->nregions || !n->nin || op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS | OPF_TERMINATOR) ||
+        t->kind != VK_TENSOR || t->rank < 1 || dtype_class(t->dtype) == DTC_STRING)
+        return NULL;
+    for (int i = 0; i < t->rank; i++) {
+        if (!dim_is_const(t->dims[i]))
+            return NULL;
+        empty |= t->dims[i] == 0;
+    }
+    struct tensor none = tensor_view(t->dtype, t->rank, t->dims, NULL);
+    none.data = empty ? arena_alloc(&g->arena, 16) : NULL;
+    return empty ? constant_new(g, &none, n->out[0]->name) : NULL;
+}
+
 static bool simplify_region(struct graph *g, struct region *r, const struct options *o,
                             struct diag *d, bool *changed)
 {
@@ -326,7 +346,9 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
         rule *apply = rule_of(n->op);
         if (!n->nout || !n->out[0]->uses || (n->nin && !n->in[0]))
             continue;
-        struct value *v = apply ? apply(g, n, d) : NULL;
+        struct value *v = of_no_element(g, n);
+        if (!v && apply)
+            v = apply(g, n, d);
         if (!v && !diag_failed(d))
             v = of_unrepeated(g, n, d);
         if (!v && diag_failed(d))
