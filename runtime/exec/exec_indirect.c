@@ -124,23 +124,24 @@ _Static_assert(AP(gather, dst) == TO && AP(gather, src) == FROM && AP(gather, in
                    IMM(scatter, skip) == SKIP,
                "operands that both have");
 
+static int64_t product(const dim_t *dims, int rank)
+{
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++)
+        if (!dim_is_const(dims[d]) || __builtin_mul_overflow(n, dims[d], &n))
+            return -1;
+    return n;
+}
+
 /* Of the operand's tensor or tile; -1 where a symbol decides. */
 static int64_t elements_of(const struct binding *b, const struct ap *a)
 {
-    int64_t n = 1;
     if (a->mem != MEM_HBM) {
         const struct tile *t = &b->kernel->kernel->tiles[a->tensor];
-        return dim_is_const(t->partitions) && dim_is_const(t->elements)
-                   ? t->partitions * t->elements
-                   : -1;
+        return product((const dim_t[]){t->partitions, t->elements}, 2);
     }
     const struct type *t = &b->m->p->slots[a->tensor].type;
-    for (int d = 0; d < t->rank; d++) {
-        if (!dim_is_const(t->dims[d]))
-            return -1;
-        n *= t->dims[d];
-    }
-    return n;
+    return product(t->dims, t->rank);
 }
 
 bool prepare_indirect(struct binding *b, struct bound_insn *i, const struct insn *insn)
@@ -273,7 +274,7 @@ void exec_local_gather(struct worker *me, const struct bound_insn *i)
             int64_t r = row / GROUP * GROUP + j % GROUP, c = j / GROUP;
             int64_t k = dtype_load_i64(
                 index->dtype, list + (r * index->step[0] + c * index->step[1]) * index->size, 0);
-            if (k < 0 || k + elements > src->count[1]) {
+            if (k < 0 || k > src->count[1] - elements) {
                 worker_fail(me, "local_gather: an index is out of bounds of its row");
                 return;
             }

@@ -63,7 +63,7 @@ bool xrt_plugin_1_tiff(struct image_file file, struct picture *out, struct diag 
     TIFFGetField(t, TIFFTAG_IMAGELENGTH, &height);
     bool ok = TIFFRGBAImageOK(t, text) || fail(d, "%s", text);
     ok = ok && picture_alloc(out, width, height, d);
-    uint32_t *raster = ok ? malloc((size_t)width * height * sizeof *raster) : NULL;
+    uint32_t *raster = ok ? calloc((size_t)width * height, sizeof *raster) : NULL;
     if (ok && !raster)
         ok = fail(d, "out of memory");
     if (ok && !TIFFReadRGBAImageOriented(t, width, height, raster, ORIENTATION_TOPLEFT, 1))

@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "passes/pass.h"
 #include "runtime/exec/exec.h"
+#include "test/fuzz/mutate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +56,19 @@ static bool count_steps(void *user, struct context *c, int step, struct diag *d)
     return --*left > 0 || fail(d, "enough steps");
 }
 
-/* Ones in the shape of a parameter; false when it is large or no tensor. */
-static bool fill(const struct program *p, const struct type *t, struct tensor *out, struct diag *d)
+uint64_t fuzz_seed(const uint8_t *data, size_t size)
+{
+    uint64_t seed = size;
+    for (size_t i = 0; i < size; i++)
+        seed = (seed ^ data[i]) * 0x100000001b3u;
+    return seed >> 8;
+}
+
+/* What one bit of a seed decides. */
+enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4 };
+
+/* Ones, or numbers that are often wrong, in the shape of a parameter; false when it is large or no tensor. */
+static bool fill(const struct type *t, struct tensor *out, uint64_t *seed, bool odd, struct diag *d)
 {
     int64_t dims[MAX_RANK], count = 1;
     if (t->kind != VK_TENSOR || t->rank < 0)
@@ -68,9 +80,24 @@ static bool fill(const struct program *p, const struct type *t, struct tensor *o
     }
     if (!tensor_alloc(out, t->dtype, t->rank, dims, d))
         return false;
-    for (int64_t i = 0; t->dtype != DT_STR && i < count; i++)
-        dtype_store_i64(t->dtype, out->data, (size_t)i, 1);
+    for (int64_t i = 0; t->dtype != DT_STR && i < count; i++) {
+        int64_t small = (int64_t)mutate_below(seed, 9) - 3;
+        dtype_store_i64(t->dtype, out->data, (size_t)i, !odd ? 1 : mutate_below(seed, 4) ? small : mutate_value(seed));
+    }
     return true;
+}
+
+/* States that a program has no room for stay as they are. */
+static void bind_states(const struct program *p, struct context *c, uint64_t *seed)
+{
+    const struct program_region *main = &p->regions[0];
+    for (int s = 0; s < p->nstates; s++)
+        for (int i = 0; i < main->nparams; i++)
+            for (int o = 0; o < main->nresults; o++)
+                if (main->params[i] == p->states[s].input && main->results[o] == p->states[s].output) {
+                    struct diag d = fuzz_diag();
+                    context_bind_state(c, i, o, (int64_t)mutate_below(seed, 12), &d);
+                }
 }
 
 /* Whether every slot that has a constant shape is small. */
@@ -87,7 +114,7 @@ static bool small(const struct program *p)
     return true;
 }
 
-void fuzz_run(struct program *p, struct diag *d)
+void fuzz_run(struct program *p, uint64_t seed, struct diag *d)
 {
     if (!small(p)) {
         program_free(p);
@@ -96,15 +123,19 @@ void fuzz_run(struct program *p, struct diag *d)
     struct model *m = model_new(p, d);
     struct context *c = m ? context_new(m, 1, d) : NULL;
     int n = m ? p->regions[0].nparams : 0, steps = MAX_STEPS;
+    bool odd = seed & ODD_VALUES, bind = seed & BIND_STATES, twice = seed & RUN_TWICE;
     struct tensor *inputs = calloc((size_t)n + 1, sizeof *inputs);
     bool ok = c && inputs;
+    if (ok && bind)
+        bind_states(p, c, &seed);
     for (int i = 0; ok && i < n; i++)
-        ok = fill(p, &p->slots[p->regions[0].params[i]].type, &inputs[i], d) &&
+        ok = fill(&p->slots[p->regions[0].params[i]].type, &inputs[i], &seed, odd, d) &&
              context_set_input(c, i, &inputs[i], d);
     if (ok) { /* a launch may have many instances, and a loop many launches */
         context_set_limits(c, &(struct run_limits){MAX_STEPS, MAX_MEMORY, MAX_SECONDS});
         context_watch(c, count_steps, &steps);
-        context_run(c, d);
+        if (context_run(c, d) && twice)
+            context_run(c, d);
     }
     context_free(c);
     model_free(m);
@@ -120,7 +151,7 @@ void fuzz_graph(struct graph *g, size_t size, struct diag *d)
     struct program *p = fuzz_compile(g, size % 2 ? "trn1" : "cpu", d);
     fuzz_agree(p != NULL, d);
     if (p)
-        fuzz_run(p, d);
+        fuzz_run(p, size / 2, d);
     graph_free(g);
 }
 

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *argv[] = {"xdump", (char *)path, views[i], (char *)path, NULL};
         xdump_main(!strcmp(views[i], "--diff") ? 4 : 3, argv);
     }
-    fuzz_run(p, &d);
+    fuzz_run(p, fuzz_seed(data, size), &d);
     return 0;
 }
 

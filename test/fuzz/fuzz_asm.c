@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!p)
         return 0;
     fuzz_reread(&(struct fuzz_text){parse, print, release}, p, &d);
-    fuzz_run(p, &d);
+    fuzz_run(p, fuzz_seed(data, size), &d);
     return 0;
 }
 

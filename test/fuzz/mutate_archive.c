@@ -51,6 +51,8 @@ static size_t join(const struct members *all, const uint8_t *header, uint8_t *to
 size_t mutate_archive(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
     static struct members all;
+    if (size >= NEFF_HEADER_SIZE && mutate_below(seed, 3))
+        return mutate_program(data, size, room, seed);
     if (size < NEFF_HEADER_SIZE || mutate_random(seed) % 16 == 0 || !split(data, size, &all))
         return mutate_bytes(data, size, room, seed);
     struct tar_member *m = &all.m[(mutate_random(seed) >> 8) % (uint64_t)all.count];

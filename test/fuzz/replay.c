@@ -4,7 +4,7 @@
  *
  * replay --mutate N SEED FOUND FILE|FOLDER...: N runs on what mutations (mutate.h) make of the files
  * instead. What is being run lies in FOUND, and stays there after a crash; what took more than a second of the
- * processor, in FOUND.slow.N.
+ * processor, in FOUND.slow.N. replay --write N SEED FOUND...: they are written to FOUND.0, FOUND.1... instead of run.
  */
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
@@ -128,10 +128,17 @@ static void run_timed(uint8_t *copy, size_t size, const char *found, long n)
     rename(found, slow);
 }
 
-static int mutate(long runs, uint64_t seed, const char *found)
+static bool write_bytes(const char *path, const uint8_t *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    bool ok = f && fwrite(data, 1, size, f) == size;
+    return (f ? !fclose(f) : false) && ok;
+}
+
+static int mutate(long runs, uint64_t seed, const char *found, bool run)
 {
     static uint8_t data[MAX_BYTES];
-    struct diag d = {0};
+    char path[4200];
     for (long n = 0; n < runs && ninputs; n++) {
         const struct input *from = &inputs[(mutate_random(&seed) >> 8) % (uint64_t)ninputs];
         size_t size = from->size;
@@ -139,25 +146,28 @@ static int mutate(long runs, uint64_t seed, const char *found)
         for (uint64_t times = 1 + mutate_below(&seed, 1 + mutate_below(&seed, MAX_MUTATIONS)); times > 0; times--)
             size = fuzz_mutate(data, size, sizeof data, &seed);
         uint8_t *copy = malloc(size ? size : 1);
-        FILE *f = fopen(found, "wb");
-        if (!copy || !f || fwrite(data, 1, size, f) != size || fclose(f))
-            return fprintf(stderr, "%s: cannot write\n", found), 1;
+        snprintf(path, sizeof path, run ? "%s" : "%s.%ld", found, n);
+        if (!copy || !write_bytes(path, data, size))
+            return fprintf(stderr, "%s: cannot write\n", path), 1;
         memcpy(copy, data, size);
-        run_timed(copy, size, found, n);
+        if (run)
+            run_timed(copy, size, found, n);
         free(copy);
     }
-    unlink(found);
-    printf("%ld runs\n", ninputs ? runs : 0);
-    return diag_failed(&d) || !ninputs;
+    if (run)
+        unlink(found);
+    printf("%ld %s\n", ninputs ? runs : 0, run ? "runs" : "files");
+    return !ninputs;
 }
 
 int main(int argc, char **argv)
 {
     bool ok = true;
-    if (argc > 5 && !strcmp(argv[1], "--mutate")) {
+    bool run = argc > 1 && !strcmp(argv[1], "--mutate"), write = argc > 1 && !strcmp(argv[1], "--write");
+    if (argc > 5 && (run || write)) {
         for (int i = 5; i < argc; i++)
             take_all(argv[i]);
-        return mutate(atol(argv[2]), strtoull(argv[3], NULL, 10), argv[4]);
+        return mutate(atol(argv[2]), strtoull(argv[3], NULL, 10), argv[4], run);
     }
     for (int i = 1; i < argc; i++)
         ok &= replay(argv[i]);

@@ -731,6 +731,9 @@ static void test_local_gather(void **test)
             }
     index[0] = W;
     refused(&b, "local_gather: an index is out of bounds of its row");
+    int64_t wide[G * K] = {INT64_MAX}; /* with the elements behind it, less than 0 */
+    b.t[2] = (struct tensor_of)READ("index", "i64", G, K, wide);
+    refused(&b, "local_gather: an index is out of bounds of its row");
 }
 
 static void test_shuffle(void **test)

@@ -2,6 +2,7 @@
 #include "runtime/ops/linalg/linalg.h"
 #include "runtime/ops/common/require.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum provider { OWN, LIBRARY };
@@ -9,13 +10,13 @@ enum provider { OWN, LIBRARY };
 static const struct routine {
     const char *name;
     enum provider provider;
-    const char *operands, *results;
+    const char *operands, *results, *letters;
     linalg_fn run;
 } routines[] = {
 #define FUNCTION_OWN(name) own_##name
 #define FUNCTION_LIBRARY(name) library_##name
-#define ROUTINE(name, provider, operands, results, doc)                                            \
-    {#name, provider, operands, results, FUNCTION_##provider(name)},
+#define ROUTINE(name, provider, operands, results, letters, doc)                                   \
+    {#name, provider, operands, results, letters, FUNCTION_##provider(name)},
 #include "runtime/ops/linalg/routines.def"
 };
 
@@ -28,8 +29,10 @@ static const struct routine *find(const struct attrs *attrs, struct diag *d)
     return NULL;
 }
 
+enum { WORD = 16 };
+
 /* Word i of a list of words: its letters, 0 terminated in `to`; false when there are fewer. */
-static bool word(const char *list, int i, char to[8])
+static bool word(const char *list, int i, char to[WORD])
 {
     for (; i > 0 && *list; i--)
         list += strcspn(list, " ") + (list[strcspn(list, " ")] == ' ');
@@ -75,7 +78,7 @@ static int dtype_named(int dtype, char letter)
 
 static bool read_sizes(struct infer *f, const struct routine *r, struct sizes *z)
 {
-    char text[8];
+    char text[WORD];
     int matrix = -1, count = 0;
     for (; word(r->operands, count, text); count++)
         if (matrix < 0 && strlen(text) == 3)
@@ -124,15 +127,29 @@ static bool check_operand(struct infer *f, const struct sizes *z, const char *te
     return true;
 }
 
+static bool check_letters(struct infer *f, const struct routine *r)
+{
+    char text[WORD];
+    for (int i = 0; word(r->letters, i, text); i++) {
+        char *those = strchr(text, '=');
+        *those++ = 0;
+        int64_t v = attr_int(f->attrs, text, those[0]);
+        if (v <= 0 || v > CHAR_MAX || !strchr(those, (int)v))
+            return fail(f->d, "its attribute `%s` is %lld, expected the code of one of the letters %s", text,
+                        (long long)v, those);
+    }
+    return true;
+}
+
 bool infer_linalg(struct infer *f)
 {
     const struct routine *r = find(f->attrs, f->d);
     struct sizes z;
-    char text[8];
+    char text[WORD];
     for (int i = 0; i < f->nin; i++)
         if (f->in[i].rank == RANK_UNKNOWN)
             return fail(f->d, "operand %d has no known rank", i);
-    if (!r || !read_sizes(f, r, &z))
+    if (!r || !check_letters(f, r) || !read_sizes(f, r, &z))
         return false;
     if (r->provider == LIBRARY && z.dtype != DT_F32 && z.dtype != DT_F64 && z.dtype != DT_C64 &&
         z.dtype != DT_C128)
@@ -211,6 +228,16 @@ static void store(const struct matrix_place *p, int64_t b, enum provider provide
 
 /* ---- the walk ---- */
 
+/* LAPACK counts elements in 32 bits, also those of its own work: several squares of the smaller side. */
+static bool fits_library(const struct sizes *z, struct diag *d)
+{
+    enum { SQUARES = 8 };
+    bool fits = z->m * z->n <= INT32_MAX && z->m * z->u <= INT32_MAX && z->v * z->n <= INT32_MAX &&
+                z->k * z->k <= INT32_MAX / SQUARES;
+    return fits || fail(d, "a matrix of %lld x %lld is too large for LAPACK, which counts in 32 bits", (long long)z->m,
+                        (long long)z->n);
+}
+
 static bool set_sizes(struct op_call *c, struct work *w, const struct routine *r, struct sizes *z)
 {
     struct type in[LINALG_OPERANDS];
@@ -233,14 +260,14 @@ static bool set_sizes(struct op_call *c, struct work *w, const struct routine *r
                             INT32_MAX);
         }
     }
-    return read_sizes(&f, r, z);
+    return read_sizes(&f, r, z) && (r->provider != LIBRARY || fits_library(z, w->d));
 }
 
 /* Memory of one matrix per operand and result. */
 static bool take_matrices(struct op_call *c, const struct routine *r, const struct sizes *z,
                           struct linalg_call *l, struct matrix_place *in, struct matrix_place *out)
 {
-    char text[8];
+    char text[WORD];
     for (int i = 0; i < c->nin && word(r->operands, i, text); i++) {
         in[i] = place_of(c->in[i], z, text, r->provider);
         l->in_count[i] = in[i].rows * in[i].cols;

@@ -29,12 +29,12 @@ typedef bool (*linalg_fn)(struct linalg_call *c);
 
 #define ROUTINE_OWN(name) bool own_##name(struct linalg_call *c);
 #define ROUTINE_LIBRARY(name) bool library_##name(struct linalg_call *c);
-#define ROUTINE(name, provider, operands, results, doc) ROUTINE_##provider(name)
+#define ROUTINE(name, provider, operands, results, letters, doc) ROUTINE_##provider(name)
 #include "runtime/ops/linalg/routines.def"
 #undef ROUTINE_OWN
 #undef ROUTINE_LIBRARY
 
-/* An attribute that is a letter or a number; `otherwise` when it is missing. */
+/* An attribute that is a number, or a letter of routines.def; `otherwise` when it is missing. */
 static inline int64_t linalg_job(const struct linalg_call *c, const char *name, int64_t otherwise)
 {
     return attr_int(c->attrs, name, otherwise);

@@ -347,7 +347,7 @@ static bool lrn(struct op_call *c, struct work *w)
     for (int64_t n = 0; n < m.n; n++)
         for (int64_t ch = 0; ch < m.channels; ch++) {
             int64_t low = ch - before > 0 ? ch - before : 0;
-            int64_t high = ch + after < m.channels ? ch + after : m.channels - 1;
+            int64_t high = after < m.channels - ch ? ch + after : m.channels - 1;
             for (int64_t p = 0; p < m.positions; p++) {
                 const double *from = x + n * m.image + p;
                 double squares = 0;

@@ -135,7 +135,7 @@ bool eval_slice(struct op_call *c)
         if (c->out[0]->dims[axis] == 1)
             step = 1; /* the step is not taken, and may be huge */
         if (__builtin_mul_overflow(step, c->out[0]->dims[axis] - 1, &last) || first < 0 ||
-            first >= size || first + last < 0 || first + last >= size)
+            first >= size || last < -first || last >= size - first)
             return fail(c->env->d, "axis %d: the slice leaves the operand", axis);
         w.offset[1] += first * w.stride[1][axis];
         w.stride[1][axis] *= step;
