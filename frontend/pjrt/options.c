@@ -1,10 +1,12 @@
 /*
- * The part of a serialised CompileOptionsProto that matters here: how many devices the program is for.
+ * The part of a serialised CompileOptionsProto that matters here: how many devices the program is for, and options by name.
  */
 #include "frontend/pjrt/plugin.h"
 
+#include <string.h>
+
 /* Numbers of fields. */
-enum { BUILD_OPTIONS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5 };
+enum { BUILD_OPTIONS = 3, NUM_REPLICAS = 4, NUM_PARTITIONS = 5, NAMED_OPTIONS = 7, OPTION_NAME = 1 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
 struct option_reader {
@@ -59,13 +61,45 @@ static bool read_field(struct option_reader *r, struct field *f)
     return true;
 }
 
+/* Options of XLA's compiler ask for nothing here; any other name is a mistake. */
+static bool is_known_option(const char *name, size_t size)
+{
+    static const char *const known[] = {"optimization_level", "memory_fitting_level", "exec_time_optimization_effort",
+                                        "memory_fitting_effort"};
+    if (size > 4 && !memcmp(name, "xla_", 4))
+        return true;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (size == strlen(known[i]) && !memcmp(name, known[i], size))
+            return true;
+    return false;
+}
+
+/* An entry of the map from names to values. */
+static bool read_named_option(struct compile_request *out, struct option_reader r)
+{
+    struct field f;
+    while (r.p < r.end) {
+        if (!read_field(&r, &f))
+            return false;
+        const char *name = (const char *)f.bytes.p;
+        size_t size = f.bytes.p ? (size_t)(f.bytes.end - f.bytes.p) : 0;
+        if (f.number == OPTION_NAME && size && !is_known_option(name, size)) {
+            out->unknown = name;
+            out->unknown_size = size;
+        }
+    }
+    return true;
+}
+
 bool compile_request_read(struct compile_request *out, const void *data, size_t size)
 {
-    *out = (struct compile_request){1, 1};
+    *out = (struct compile_request){.replicas = 1, .partitions = 1};
     struct option_reader r = {data, (const unsigned char *)data + size};
     struct field f, g;
     while (r.p < r.end) {
         if (!read_field(&r, &f))
+            return false;
+        if (f.number == NAMED_OPTIONS && !read_named_option(out, f.bytes))
             return false;
         while (f.number == BUILD_OPTIONS && f.bytes.p < f.bytes.end) {
             if (!read_field(&f.bytes, &g))

@@ -145,9 +145,11 @@ struct pjrt_loaded {
     atomic_bool deleted;
 };
 
-/* Compile options: a serialised CompileOptionsProto; how many devices it asks for. */
+/* Compile options: a serialised CompileOptionsProto; how many devices it asks for, and an option that no compiler has (NULL: none). */
 struct compile_request {
     int64_t replicas, partitions;
+    const char *unknown;
+    size_t unknown_size;
 };
 bool compile_request_read(struct compile_request *r, const void *data, size_t size);
 

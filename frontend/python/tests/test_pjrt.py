@@ -124,6 +124,32 @@ class Pjrt(unittest.TestCase):
         again = export.deserialize(f.serialize())
         np.testing.assert_allclose(again.call(x), np.sin(x) * 2, rtol=1e-6)
 
+    def test_export_for_the_cpu(self):
+        from jax import export
+
+        x = np.arange(4, dtype="float32")
+        for platforms in (["cpu"], ["cpu", "tpu"]):
+            f = export.export(jax.jit(lambda a: jnp.cos(a) * 2), platforms=platforms)(jax.ShapeDtypeStruct((4,), "float32"))
+            got = jax.jit(export.deserialize(f.serialize()).call)(x)
+            self.assertEqual(list(got.devices())[0].platform, "xcc")
+            np.testing.assert_allclose(got, np.cos(x) * 2, rtol=1e-6)
+
+    def test_branches_by_platform(self):
+        x = np.arange(3, dtype="float32")
+        f = lambda a: jax.lax.platform_dependent(a, cpu=jnp.sin, tpu=jnp.tan, default=jnp.cos)
+        np.testing.assert_allclose(jax.jit(f)(x), np.sin(x), rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(jax.vmap(f))(x), np.sin(x), rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(jax.grad(lambda a: f(a).sum()))(x), np.cos(x), rtol=1e-6)
+        own = lambda a: jax.lax.platform_dependent(a, cpu=jnp.sin, xcc=jnp.exp)
+        np.testing.assert_allclose(jax.jit(own)(x), np.exp(x), rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(lambda a: jax.lax.platform_dependent(a, tpu=jnp.sin, default=jnp.cos))(x), np.cos(x), rtol=1e-6)
+
+    def test_compiler_options(self):
+        f = jax.jit(lambda a: a + 1, compiler_options={"xla_dump_max_hlo_modules": 3})
+        np.testing.assert_array_equal(f(np.ones(3, "float32")), 2)
+        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "No such compile option: 'fast'"):
+            jax.jit(lambda a: a + 1, compiler_options={"fast": "yes"})(np.ones(3, "float32"))
+
     def test_saved_executables(self):
         from jax.experimental import serialize_executable as s
 

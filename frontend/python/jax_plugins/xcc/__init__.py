@@ -5,6 +5,8 @@ other libraries are.
 """
 from __future__ import annotations
 
+import collections
+import dataclasses
 import os
 from typing import Any
 
@@ -22,14 +24,48 @@ def library() -> str:
 
 
 def _share_rules() -> None:
-    """Operators that JAX lowers for each platform by a rule of its own: the CPU's rules are ours, LAPACK calls included."""
+    """Operators that JAX lowers for each platform by a rule of its own: the CPU's rules are ours, LAPACK calls and rules that
+    modules imported later bring included."""
     from jax._src.interpreters import mlir
 
-    for primitive, rule in list(mlir._platform_specific_lowerings["cpu"].items()):
-        mlir._platform_specific_lowerings[NAME].setdefault(primitive, rule)
+    rules = mlir._platform_specific_lowerings
+    rules[NAME] = collections.ChainMap(rules[NAME], rules["cpu"])  # type: ignore[assignment]
     from jax._src.lax import linalg
 
     linalg._platform_prefix_map.setdefault(NAME, "cpu")
+
+
+def _take_branches_for_cpu() -> None:
+    """jax.lax.platform_dependent(cpu=f, tpu=g): f is ours too, unless there is a branch of our name."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax.control_flow import conditionals
+
+    def widened(branches: Any) -> Any:
+        if branches is None or any(names is not None and NAME in names for names in branches):
+            return branches
+        return tuple(names + (NAME,) if names is not None and "cpu" in names else names for names in branches)
+
+    def index(ctx: Any, *, platforms: Any) -> Any:
+        return conditionals._platform_index_lowering(ctx, platforms=widened(platforms))
+
+    def cond(ctx: Any, *args: Any, **params: Any) -> Any:
+        return conditionals._cond_lowering(ctx, *args, **dict(params, branches_platforms=widened(params.get("branches_platforms"))))
+
+    mlir.register_lowering(conditionals.platform_index_p, index, platform=NAME)
+    mlir.register_lowering(conditionals.cond_p, cond, platform=NAME)
+
+
+def _call_exports_for_cpu() -> None:
+    """What jax.export wrote for the CPU can be called on xcc."""
+    from jax._src.export import _export
+    from jax._src.interpreters import mlir
+
+    def call(ctx: Any, *args: Any, exported: Any) -> Any:
+        if NAME not in exported.platforms:
+            exported = dataclasses.replace(exported, platforms=tuple(NAME if name == "cpu" else name for name in exported.platforms))
+        return _export._call_exported_lowering(ctx, *args, exported=exported)
+
+    mlir.register_lowering(_export.call_exported_p, call, platform=NAME)
 
 
 def _refuse_callbacks() -> None:
@@ -80,7 +116,7 @@ def initialize() -> None:
     getattr(xla_bridge, "_nonexperimental_plugins", set()).add(NAME)  # no warning
     # Below the CPU's priority: installing xcc does not change what JAX programs run on unless they ask for it.
     xla_bridge.register_plugin(NAME, priority=-100, library_path=library())
-    for step in (_share_rules, _refuse_callbacks, _allow_donation, _allow_cache):
+    for step in (_share_rules, _take_branches_for_cpu, _call_exports_for_cpu, _refuse_callbacks, _allow_donation, _allow_cache):
         try:
             step()
         except (ImportError, AttributeError) as e:  # parts of JAX that are not public: without them less works
