@@ -88,6 +88,7 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     v->reverse = attr_is(&n->attrs, "direction", "reverse");
     v->by_batch = attr_int(&n->attrs, "layout", 0) != 0;
     v->reset_after = attr_int(&n->attrs, "linear_before_reset", 0) != 0;
+    v->round_state = attr_int(&n->attrs, "round_state", 0) != 0;
     v->hidden = v->r->dims[2], v->inputs = v->w->dims[2], v->width = v->cell->gates * v->hidden;
     v->steps = x->dims[v->by_batch], v->batch = x->dims[!v->by_batch];
     if (v->hidden < 1 || v->inputs < 1 || x->dims[2] != v->inputs ||
@@ -270,6 +271,7 @@ static void emit_instruction(struct lowering *l, const struct instances *s, stru
             .bias = bias,
             .lengths = lengths,
             .gates = v->cell->gates,
+            .round_state = v->round_state,
             .reverse = affine_variable(l->p, v->reverse, s->var_direction, v->directions == 2)});
 }
 
@@ -299,7 +301,7 @@ static void emit_layer(struct lowering *l, const struct recurrent *v)
 enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
 {
     struct recurrent v = {0};
-    if (n->op == OP_fused || !examine(l, n, &v)) {
+    if (n->op == OP_fused || !examine(l, n, &v) || (v.round_state && !is_one_instruction(&v))) {
         why(l->o, n, "tile.recurrent",
             "only f32 layers with constant weights, without peepholes, clip or other activations "
             "than sigmoid, tanh and relu have a tile program; it runs on GpSimd");

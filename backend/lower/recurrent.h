@@ -30,7 +30,7 @@ struct recurrent {
     const struct tensor *w, *r, *bias;
     enum op function[MAX_FUNCTIONS];
     int64_t directions, hidden, inputs, width; /* width: gates * hidden */
-    bool reverse, by_batch, reset_after;
+    bool reverse, by_batch, reset_after, round_state;
     dim_t steps, batch;
     struct sequence_place y, initial[MAX_STATES], last[MAX_STATES];
 

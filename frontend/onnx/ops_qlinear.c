@@ -156,12 +156,20 @@ static struct value *of_directions(struct onnx_node *n, struct value *v)
                              : b_reshape_to(n->b, v, (int64_t[]){-1, 1, 1}, 3);
 }
 
-/* Weights are dequantised once; activations stay in floating point. W and R are (directions,
- * inputs, 4 * hidden). */
+/* x to 8 bits of its range, and back. */
+static struct value *rounded(struct onnx_node *n, struct value *x)
+{
+    struct node *q = b_node(n->b, OP_dynamic_quantize_linear, &x, 1, 3, NULL);
+    return q ? dequantize(n, q->out[0], q->out[1], q->out[2]) : NULL;
+}
+
+/* Weights are dequantised once; the input as a whole is rounded to 8 bits by its range, and so is the
+ * state of each sequence in each step: ONNX Runtime takes as many sequences together as its threads
+ * demand. W and R are (directions, inputs, 4 * hidden). */
 bool lower_dynamic_quantize_lstm(struct onnx_node *n)
 {
     static const int64_t swap[] = {0, 2, 1};
-    struct value *in[8] = {n->in[0]};
+    struct value *in[8] = {rounded(n, n->in[0])};
     for (int k = 0; k < 2; k++) {
         struct value *scale = b_in(n, 8 + 2 * k), *zero = b_in(n, 9 + 2 * k);
         if (!scale || !zero)
@@ -173,6 +181,8 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
     }
     for (int i = 3; i < 8; i++)
         in[i] = b_in(n, i);
+    attr_set_int(&n->b->g->arena, &n->attrs, "round_state", 1);
+    attr_set_int(&n->b->g->arena, &n->attrs, "keep_fp32", 1);
     struct node *made = b_node(n->b, OP_lstm, in, 8, 3, &n->attrs);
     for (int i = 0; made && i < n->nout; i++)
         n->out[i] = made->out[i];

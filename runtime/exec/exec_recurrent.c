@@ -11,6 +11,7 @@ enum { LSTM = 4, GRU = 3 };
 
 struct recurrence {
     int gates, hidden, inputs, width; /* width: gates * hidden */
+    bool rounded;                     /* of an LSTM: products take h rounded to 8 bits */
     int64_t times;                    /* projected at once */
     int64_t gates_bytes, state_bytes; /* scratch: projections, the rows' h */
 };
@@ -24,6 +25,7 @@ struct bound_layer {
     const int32_t *lengths; /* NULL: all rows take part always */
     int64_t length_step;
     float *gates, *h, *next, *c, *y; /* h and next: rows of `hidden` */
+    float *rounded;                  /* h as products take it */
     const float *x;
     const void *weights;
     bool back;
@@ -51,7 +53,9 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
                          *w = &i->o[AP(recurrence, weights)];
     int64_t gates = NUMBER(i, recurrence, gates);
     bool bf16 = w->dtype == DT_BF16;
-    if (i->imm[IMM(recurrence, gates)].nterms || (gates != LSTM && gates != GRU) ||
+    bool rounded = NUMBER(i, recurrence, round_state) != 0;
+    if (i->imm[IMM(recurrence, gates)].nterms || i->imm[IMM(recurrence, round_state)].nterms ||
+        (gates != LSTM && (gates != GRU || rounded)) ||
         !fits(i, AP(recurrence, state), 2, DT_F32) || !fits(i, AP(recurrence, x), 3, DT_F32) ||
         !fits(i, AP(recurrence, input_weights), 3, DT_F32) ||
         !fits(i, AP(recurrence, weights), 3, bf16 ? DT_BF16 : DT_F32) ||
@@ -62,7 +66,7 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
         return false;
     int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
     int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
-    *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, 0, 0, 0};
+    *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, rounded, 0, 0, 0};
     bool whole = !in->nclips && !w->nclips && !b->nclips;
     for (int n = 0; n < x->nclips; n++)
         whole &= x->clips[n].dim == 1;
@@ -96,7 +100,7 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
     if (m->gates_bytes > MAX_SCRATCH)
         return fail(b->d, "recurrence: projections of %lld bytes, at most %d",
                     (long long)m->gates_bytes, MAX_SCRATCH);
-    need_scratch(b, m->gates_bytes + 2 * m->state_bytes);
+    need_scratch(b, m->gates_bytes + (m->rounded ? 3 : 2) * m->state_bytes);
     return true;
 }
 
@@ -146,6 +150,23 @@ static void clear_rows(const struct bound_layer *y, int64_t time, int64_t row, i
         memset(y->y + time * o->step[0] + r * o->step[1], 0, (size_t)y->m->hidden * sizeof *y->y);
 }
 
+/* To 8 bits of the row's range. */
+static void round_row(const float *h, float *to, int64_t n)
+{
+    float low = 0, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = h[i] < low ? h[i] : low;
+        high = h[i] > high ? h[i] : high;
+    }
+    float scale = (high - low) / 255;
+    scale = scale > 0 ? scale : 1; /* all zeros */
+    float zero = -low / scale + 0x1.8p23f - 0x1.8p23f; /* to the nearest */
+    for (int64_t i = 0; i < n; i++) {
+        float q = h[i] / scale + 0x1.8p23f - 0x1.8p23f + zero;
+        to[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
+    }
+}
+
 /* Rows that all take part. */
 static void step_rows(const struct bound_layer *y, int64_t time, const float *gates, bool back,
                       int64_t row, int64_t rows)
@@ -163,7 +184,7 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
         .bf16 = y->i->o[AP(recurrence, weights)].dtype == DT_BF16,
         .x = gates + row * y->m->width,
         .bias = (const float *)operand_address(y->me, &y->i->o[AP(recurrence, bias)]),
-        .h = y->h + row * hidden,
+        .h = (y->m->rounded ? y->rounded : y->h) + row * hidden,
         .c = y->c + row * state->step[0],
         .next = y->next + row * hidden,
         .h_pitch = hidden,
@@ -178,6 +199,8 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
 
 static void step(struct bound_layer *y, int64_t time, const float *gates, bool back)
 {
+    for (int64_t row = 0; y->m->rounded && row < y->rows; row++)
+        round_row(y->h + row * y->m->hidden, y->rounded + row * y->m->hidden, y->m->hidden);
     for (int64_t row = 0, end; row < y->rows; row = end) {
         bool part = takes_part(y, row, time);
         for (end = row + 1; end < y->rows && takes_part(y, end, time) == part; end++)
@@ -248,6 +271,7 @@ void exec_recurrence(struct worker *me, const struct bound_insn *i)
     y.gates = (float *)(void *)me->scratch;
     y.h = (float *)(void *)(me->scratch + m->gates_bytes);
     y.next = (float *)(void *)(me->scratch + m->gates_bytes + m->state_bytes);
+    y.rounded = (float *)(void *)(me->scratch + m->gates_bytes + 2 * m->state_bytes);
     y.c = h + m->hidden;
     y.y =
         i->o[AP(recurrence, y)].mem ? (float *)operand_address(me, &i->o[AP(recurrence, y)]) : NULL;

@@ -175,6 +175,14 @@ static void changed_layers_are_refused(void **state)
     make_layer(&l, 4, false);
     affine_set(&l.insn->imm[IMM(recurrence, gates)], &l.b.p->arena, l.grid, 1);
     assert_non_null(strstr(run(&l), "'gates' depends on a variable, expected a number"));
+    make_layer(&l, 4, false);
+    affine_set(&l.insn->imm[IMM(recurrence, round_state)], &l.b.p->arena, l.grid, 1);
+    assert_non_null(strstr(run(&l), "'round_state' depends on a variable, expected a number"));
+    for (int gates = 3; gates <= 4; gates++) { /* a GRU's state is read in more than products */
+        make_layer(&l, gates, false);
+        l.insn->imm[IMM(recurrence, round_state)].base = 1;
+        assert_true(gates == 4 ? !*run(&l) : !!strstr(run(&l), refusal));
+    }
     make_layer(&l, 4, true); /* pairs of an odd count end with half of one */
     l.insn->ap[WEIGHTS].dim[1].count = HIDDEN - 1;
     assert_non_null(strstr(run(&l), refusal));

@@ -95,7 +95,7 @@ typedef void step_fn(const struct layer *l, int dir, const double *x, double *h,
 struct layer {
     int gates, nact; /* per direction */
     int ndir;
-    bool reverse, by_batch, reset_after, input_forget;
+    bool reverse, by_batch, reset_after, input_forget, round_state;
     int64_t steps, batch, inputs, hidden;
     double clip; /* infinity: none */
     struct rnn_activation act[2 * MAX_ACTIVATIONS];
@@ -304,6 +304,7 @@ static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const
     l->by_batch = attr_int(c->attrs, "layout", 0) != 0;
     l->reset_after = attr_int(c->attrs, "linear_before_reset", 0) != 0;
     l->input_forget = attr_int(c->attrs, "input_forget", 0) != 0;
+    l->round_state = lstm && attr_int(c->attrs, "round_state", 0) != 0;
     l->clip = attr_float(c->attrs, "clip", INFINITY);
     l->steps = x->dims[l->by_batch];
     l->batch = x->dims[!l->by_batch];
@@ -343,6 +344,21 @@ static int64_t state_at(const struct layer *l, int dir, int64_t b)
     return (l->by_batch ? b * l->ndir + dir : dir * l->batch + b) * l->hidden;
 }
 
+/* To 8 bits of its range. */
+static void round_state(double *h, int64_t n)
+{
+    float low = 0, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = fminf(low, (float)h[i]);
+        high = fmaxf(high, (float)h[i]);
+    }
+    float scale = (high - low) / 255;
+    scale = scale > 0 ? scale : 1;
+    double zero = nearbyintf(-low / scale);
+    for (int64_t i = 0; i < n; i++)
+        h[i] = (clamp_to_type(DT_U8, nearbyintf((float)h[i] / scale) + zero) - zero) * scale;
+}
+
 /* Runs sequence b in one direction from state h, c at its end, writing y. */
 static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t b, int64_t length,
                          const double *projected, double *h, double *cell, double *y)
@@ -352,6 +368,8 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
         int64_t t = backwards ? length - 1 - s : s;
         int64_t row = l->by_batch ? b * l->steps + t : t * l->batch + b;
         int64_t to = l->by_batch ? row * l->ndir + dir : (t * l->ndir + dir) * l->batch + b;
+        if (l->round_state) /* an LSTM's step reads it in products only */
+            round_state(h, l->hidden);
         step(l, dir, projected + row * l->gates * l->hidden, h, cell);
         memcpy(y + to * l->hidden, h, (size_t)l->hidden * sizeof *h);
     }
