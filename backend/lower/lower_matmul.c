@@ -10,14 +10,21 @@
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 
+enum { LEAST_ROWS = 21, SPREAD_FLOPS = 2 << 20, SPREAD_WEIGHTS = 640 << 10 };
+
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
- * rest where there is one of about the size wanted. */
-static dim_t row_tile(const struct dim_table *t, dim_t rows)
+ * rest where there is one of about the size wanted. Of few rows by few blocks, less of them, where a block of weights
+ * stays in cache for the next: results do not depend on it. */
+static dim_t row_tile(const struct dim_table *t, const struct product *m, const struct packed_weights *w, dim_t blocks)
 {
+    dim_t rows = m->rows;
     int64_t factor = dim_constant_factor(t, rows);
     for (int64_t n = ROW_TILE; !dim_is_const(rows) && n >= ROW_TILE * 3 / 4; n--)
         if (factor % n == 0)
             return n;
+    if (dim_is_const(rows) && rows * m->k * m->out_channels >= SPREAD_FLOPS / 2 &&
+        (int64_t)pack_size(&w->shape) / blocks <= SPREAD_WEIGHTS)
+        return spread_tile(rows, ROW_TILE, blocks, LEAST_ROWS);
     return even_tile(rows, ROW_TILE);
 }
 
@@ -51,8 +58,8 @@ static void emit(struct kernel_builder *k, struct group *g, const struct product
                  const struct packed_weights *w)
 {
     struct lowering *l = g->l;
-    dim_t tile = row_tile(&l->p->dims, m->rows), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     dim_t blocks = (m->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS;
+    dim_t tile = row_tile(&l->p->dims, m, w, blocks), tiles = dim_ceildiv(&l->p->dims, m->rows, tile);
     bool rows_outside = pack_size(&w->shape) <= WEIGHTS_IN_CACHE;
     int var_row = rows_outside ? kernel_grid(k, tiles) : -1;
     int var_block = kernel_grid(k, blocks);

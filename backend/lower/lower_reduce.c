@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { COLUMNS = 64, VECTOR = 16, TILE_ELEMENTS = 4096, UNKNOWN_ROWS = 16 };
+enum { SPREAD_ELEMENTS = 2048 }; /* of a result: so many are worth several threads */
 
 struct segment {
     bool reduced;
@@ -114,7 +115,8 @@ static void make_grid(struct segmented_reduction *r, struct kernel_builder *k)
             max = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
         if (k->m->strict) /* results lie over partitions */
             max = k->m->partitions;
-        r->tile = even_tile(s->count, max);
+        bool spread = columns && !k->m->strict && dim_is_const(r->elements) && r->elements >= SPREAD_ELEMENTS;
+        r->tile = spread ? spread_tile(s->count, max, 1, VECTOR) : even_tile(s->count, max);
         if (columns && !k->m->strict && r->tile < s->count) /* whole vectors */
             r->tile = (r->tile + VECTOR - 1) / VECTOR * VECTOR;
         s->var = kernel_grid(k, dim_ceildiv(&k->p->dims, s->count, r->tile));
