@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OK = 0, BAD_INPUT = 1, USAGE = 2, DIFFERS = 3, MAX_FILES = 1 << 14 };
 
@@ -378,6 +379,9 @@ static struct xrt_model *open_model(const struct xrun_arguments *a, void **memor
                                   .custom_ops = a->custom_ops,
                                   .ncustom_ops = a->ncustom_ops};
     *memory = NULL;
+    for (int i = 0; i < a->ncustom_ops; i++) /* also where the archive calls none of theirs */
+        if (access(a->custom_ops[i], R_OK) != 0)
+            return fail(d, "%s: cannot open: %s", a->custom_ops[i], strerror(errno)), NULL;
     if (!a->trust && !a->check && !a->copy) {
         struct xrt_model *m = xrt_open_with(a->model, &options);
         if (!m)

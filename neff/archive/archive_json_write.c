@@ -89,9 +89,8 @@ static void write_var(struct json_writer *w, const struct program *p, int i,
         json_put_integer(w, "file_offset", (int64_t)at[i].offset);
         json_put_integer(w, "size", (int64_t)at[i].size);
     } else if (type_is_static(&s->type)) {
-        json_put_integer(w, "size",
-                         type_count((struct dim_table *)&p->dims, &s->type) *
-                             (int64_t)dtype_bytes(s->type.dtype));
+        struct dim_table *dims = (struct dim_table *)&p->dims; /* of constants, which leave it as it is */
+        json_put_integer(w, "size", dim_mul(dims, type_count(dims, &s->type), (dim_t)dtype_bytes(s->type.dtype)));
     }
     json_end(w, '}');
 }

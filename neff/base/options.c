@@ -111,6 +111,8 @@ static const struct option *find(const struct option_table *t, int argc, char **
             return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         if (o->value)
             *value = word[length] ? word + length + 1 : argv[++*i];
+        if (*value && !**value) /* what no value means, a script's unset variable does not say */
+            return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         return o;
     }
     fail(d, "unknown option '%s'; --help lists them", word);

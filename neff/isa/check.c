@@ -14,7 +14,9 @@ struct program_checker {
     struct diag *d;
     struct arena scratch;
     bool *region_used;
-    int *seen; /* per slot: for one look at a call */
+    int *seen;    /* per slot: for one look at a call */
+    int *held;    /* per slot: calls on the way to the region at hand that have it as operand or result */
+    int *told_in; /* per kernel: the region in which it was last looked at */
 };
 
 static bool dim_ok(const struct program_checker *c, dim_t v)
@@ -281,21 +283,80 @@ static bool check_call(struct program_checker *c, const struct call *k)
     return true;
 }
 
+/* Branches and bodies of loops may make results where they are wanted, in memory that has its place. */
+static bool may_write(const struct program *p, const struct call *k, int slot)
+{
+    return (k->op == OP_while || k->op == OP_if) && p->slots[slot].kind == SLOT_PLANNED;
+}
+
+static void hold(struct program_checker *c, const struct call *k, const int32_t *slots, int n, int times)
+{
+    for (int i = 0; i < n; i++) {
+        int root = slot_root(c->p, slots[i]);
+        if (root >= 0 && !may_write(c->p, k, root))
+            c->held[root] += times;
+    }
+}
+
+static bool is_held(const struct program_checker *c, const int32_t *slots, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (slots[i] >= 0 && c->held[slot_root(c->p, slots[i])])
+            return true;
+    return false;
+}
+
+static bool kernel_writes_held(const struct program_checker *c, const struct kernel *k)
+{
+    for (int i = 0; i < k->ninsns; i++) {
+        const struct insn_info *info = insn_info(k->insns[i].op);
+        for (int a = 0; a < info->naps; a++) {
+            const struct ap *ap = &k->insns[i].ap[a];
+            if (ap->mem == MEM_HBM && written(info->ap[a].access) && is_held(c, &ap->tensor, 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A routine that runs regions has its operands and results in its hands meanwhile: nothing in them writes, moves or frees
+ * those. */
+static bool check_held(struct program_checker *c, int region)
+{
+    const struct program_region *r = &c->p->regions[region];
+    bool ok = !is_held(c, r->params, r->nparams);
+    for (int i = 0; ok && i < r->nsteps; i++) {
+        int n = r->steps[i].index;
+        if (r->steps[i].kind == STEP_CALL)
+            ok = !is_held(c, c->p->calls[n].out, c->p->calls[n].nout);
+        else if (c->told_in[n] != region)
+            ok = !kernel_writes_held(c, &c->p->kernels[n]);
+        if (r->steps[i].kind == STEP_LAUNCH)
+            c->told_in[n] = region;
+    }
+    return ok || fail(c->d, "region %d writes an operand or a result of the call that runs it", region);
+}
+
 /* Regions form a tree under the main region: each is called from exactly one place, never from
  * inside itself. */
-static bool check_nesting(struct program_checker *c, int region, int depth, int *visited)
+static bool check_nesting(struct program_checker *c, int region, int depth)
 {
     const struct program_region *r = &c->p->regions[region];
     if (depth > 64)
         return fail(c->d, "regions nested too deeply");
-    ++*visited;
+    if (region && !check_held(c, region))
+        return false;
     for (int i = 0; i < r->nsteps; i++) {
         if (r->steps[i].kind != STEP_CALL)
             continue;
         const struct call *k = &c->p->calls[r->steps[i].index];
+        hold(c, k, k->in, k->nin, 1);
+        hold(c, k, k->out, k->nout, 1);
         for (int j = 0; j < k->nregions; j++)
-            if (!check_nesting(c, k->regions[j], depth + 1, visited))
+            if (!check_nesting(c, k->regions[j], depth + 1))
                 return false;
+        hold(c, k, k->in, k->nin, -1);
+        hold(c, k, k->out, k->nout, -1);
     }
     return true;
 }
@@ -340,8 +401,7 @@ static bool check_main(struct program_checker *c)
             if (s->kind == STEP_CALL)
                 stepped[s->index] = true;
         }
-    int visited = 0;
-    return check_nesting(c, 0, 0, &visited);
+    return check_nesting(c, 0, 0);
 }
 
 static bool check_guards(struct program_checker *c)
@@ -410,6 +470,8 @@ static bool check(struct program_checker *c)
     c->region_used = ARENA_ARRAY(&c->scratch, bool, p->nregions + 1);
     c->region_used[0] = true;
     c->seen = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
+    c->held = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
+    c->told_in = ARENA_ARRAY(&c->scratch, int, p->nkernels + 1);
     c->m = machine_find(p->target ? p->target : "cpu");
     if (!c->m)
         return fail(c->d, "unknown target '%s'", p->target);

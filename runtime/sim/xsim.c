@@ -104,6 +104,8 @@ static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
         return false;
     if (a->cores < 1 || a->cores > SIM_CORES)
         return fail(d, "--cores takes 1 or 2, got %d", a->cores);
+    if (a->profile && !a->html)
+        return fail(d, "--profile is shown on the page of --html FILE");
     return a->path || a->help || a->constants || a->version ||
            fail(d, "name an archive; --help tells more");
 }
@@ -157,6 +159,34 @@ static bool open_program(const char *path, struct simulated *x, struct diag *d)
     return x->p ? true : fail_in(d, "%s", path);
 }
 
+/* Whether a call that --trips can tell about belongs to a node of that name. */
+static bool has_node(const struct program *p, const char *node)
+{
+    for (int i = 0; i < p->ncalls; i++) {
+        const struct call *c = &p->calls[i];
+        const char *name = c->nregions && c->node >= 0 ? p->nodes[c->node].name : NULL;
+        if (name && !strcmp(name, node))
+            return true;
+    }
+    return false;
+}
+
+static bool check_trips(const struct arguments *a, const struct program *p, struct diag *d)
+{
+    const char *names = "";
+    struct arena scratch = {0};
+    bool ok = true;
+    for (int i = 0; i < p->ncalls && strlen(names) < 400; i++)
+        if (p->calls[i].nregions && p->calls[i].node >= 0 && p->nodes[p->calls[i].node].name)
+            names = arena_printf(&scratch, "%s '%s'", names, p->nodes[p->calls[i].node].name);
+    for (int i = 0; ok && i < a->ntrips && !a->compare; i++) /* else the node may be the other program's */
+        ok = !a->trips[i].node || has_node(p, a->trips[i].node) ||
+             fail(d, "--trips %s: no loop and no `if` is of a node of that name; there %s%s", a->trips[i].node,
+                  *names ? "are" : "is none", names);
+    arena_free(&scratch);
+    return ok;
+}
+
 static bool open_with(struct arguments *a, const char *path, struct simulated *x,
                       struct sim_options *o, struct diag *d)
 {
@@ -168,7 +198,7 @@ static bool open_with(struct arguments *a, const char *path, struct simulated *x
                               .in_turn = a->in_turn,
                               .trips = a->trips,
                               .ntrips = a->ntrips};
-    o->values = sim_bind(x->p, a->shapes, a->nshapes, &x->assumed, &a->arena, d);
+    o->values = check_trips(a, x->p, d) ? sim_bind(x->p, a->shapes, a->nshapes, &x->assumed, &a->arena, d) : NULL;
     return o->values || fail_in(d, "%s", path);
 }
 

@@ -14,6 +14,13 @@ refuses 2 "unknown option" "$xrun" good.neff --nonsense
 refuses 1 "--state-capacity: no output of this model is an input with more behind it" "$xrun" good.neff "$picture" --state-capacity 5
 "$xcc" "$digits" -q -o large.neff --limit-memory 99999999999999999999 || failed "a limit beyond all memory limits"
 rm -f large.neff
+for option in --passes --print-after --keep-fp32 --shape --calibrate; do
+    refuses 2 "$option needs a value" "$xcc" "$digits" -o x.neff $option ''
+done
+xsim=$build/runtime/sim/xsim
+refuses 1 "nonsense.so: cannot open" "$xrun" good.neff "$picture" --custom-op nonsense.so
+refuses 1 "--trips nonsense: no loop and no " "$xsim" good.neff --trips nonsense=3
+refuses 2 "--profile is shown on the page" "$xsim" good.neff --profile nonsense
 refuses 2 "name a compiled model" "$xrun"
 refuses 2 "more than one view" "$xdump" good.neff --asm --plan
 for program in "$xcc" "$xrun" "$xdump"; do
@@ -34,6 +41,12 @@ for part in 1 100 1000 $((size / 2)) $((size - 1)); do
     head -c $part "$digits" >cut.onnx
     refuses 1 "cut.onnx" "$xcc" cut.onnx -o x.neff
 done
+
+# Programs whose routines would write outside their results, or use what a region has freed.
+cp "$source/test/fuzz/corpus/xir/svd_of_small_letter" svd.xir
+refuses 1 "its attribute \`job\` is 97, expected the code of one of the letters SAN" "$xcc" svd.xir -o x.neff
+cp "$source/test/fuzz/corpus/asm/region_moves_result.asm" region.xasm
+refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xcc" region.xasm -o x.neff
 
 # A test case whose data are cut short.
 case=$source/test/onnx/math/$(ls "$source/test/onnx/math" | head -1)
