@@ -1,5 +1,6 @@
 #include "frontend/onnx/onnx_file.h"
 #include "frontend/onnx/lift.h"
+#include "frontend/onnx/text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,8 +19,11 @@ static bool unpack(struct onnx_file *f, struct diag *d)
         lift_payloads((uint8_t *)f->map.data, f->map.size, MSG_MODEL, writable, &n, d);
     if (!reduced)
         return false;
-    f->model = onnx__model_proto__unpack(NULL, n, reduced);
+    bool clean = onnx_text_check(&onnx__model_proto__descriptor, reduced, n, d);
+    f->model = clean ? onnx__model_proto__unpack(NULL, n, reduced) : NULL;
     free(reduced);
+    if (!clean)
+        return false;
     if (!f->model)
         return fail(d, "not an ONNX model: its bytes are not a ModelProto message");
     if (!f->model->graph)

@@ -358,6 +358,19 @@ static bool settle_results(struct context *c, const struct call *call, struct di
     return true;
 }
 
+/* After a failure: what the routine put elsewhere goes, and slots have the places of the next run. */
+static void drop_results(struct context *c, const struct call *call)
+{
+    for (int i = 0; i < call->nout; i++) {
+        int s = call->out[i];
+        if (s < 0 || c->m->p->slots[s].kind == SLOT_DYNAMIC || !c->slots[s].owned)
+            continue;
+        const struct tensor *type = &c->now->types[s];
+        tensor_free(&c->slots[s]);
+        c->slots[s] = tensor_view(type->dtype, type->rank, type->dims, c->address[s]);
+    }
+}
+
 /* Operands are there, and views have the dims of this moment. */
 static bool ready_operands(struct context *c, const struct call *call, struct diag *d)
 {
@@ -392,6 +405,7 @@ static bool run_call(struct context *c, int index, struct diag *d)
         ok = (!c->m->has_runtime || ready_operands(c, call, d)) && op_run(&c->calls[index]);
     ok = ok && (c->now->control[index] || settle_results(c, call, d));
     if (!ok) {
+        drop_results(c, call);
         const struct program_node *n =
             call->node >= 0 && call->node < p->nnodes ? &p->nodes[call->node] : NULL;
         return n ? fail_in(d, "node '%s' (%s)", n->name, n->source)

@@ -1,6 +1,8 @@
 #include "frontend/hlo/syntax/proto.h"
 #include "frontend/wire.h"
 
+#include <string.h>
+
 static int wire_type(ProtobufCType t)
 {
     switch (t) {
@@ -55,6 +57,8 @@ static bool check_field(const struct message *m, const struct wire_field *w, str
                fail(d, "%s: packed values are cut off", f->name);
     if (w->type != type)
         return fail(d, "%s has wire type %d, expected %d", f->name, w->type, type);
+    if (f->type == PROTOBUF_C_TYPE_STRING && w->size && memchr(w->data, 0, w->size))
+        return fail(d, "%s has a byte 0, at which a name ends", f->name);
     if (f->type != PROTOBUF_C_TYPE_MESSAGE)
         return true;
     struct message inner = {f->descriptor, m->begin, m->depth + 1};

@@ -127,6 +127,23 @@ static bool check_operand(struct infer *f, const struct sizes *z, const char *te
     return true;
 }
 
+/* Where real and complex matrices have routines of their own, LAPACK's functions differ in what they take. */
+static bool check_kind(struct infer *f, const struct routine *r, int dtype)
+{
+    static const char complex_name[] = "_complex";
+    size_t n = strlen(r->name);
+    bool is_complex = dtype_is_complex(dtype);
+    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++) {
+        const struct routine *other = &routines[i];
+        if (!strncmp(other->name, r->name, n) && !strcmp(other->name + n, complex_name) && is_complex)
+            return fail(f->d, "%s of %s, expected a real matrix", r->name, dtype_name(dtype));
+        if (!strncmp(other->name, r->name, strlen(other->name)) &&
+            !strcmp(r->name + strlen(other->name), complex_name) && !is_complex)
+            return fail(f->d, "%s of %s, expected a complex matrix", r->name, dtype_name(dtype));
+    }
+    return true;
+}
+
 static bool check_letters(struct infer *f, const struct routine *r)
 {
     char text[WORD];
@@ -154,6 +171,8 @@ bool infer_linalg(struct infer *f)
     if (r->provider == LIBRARY && z.dtype != DT_F32 && z.dtype != DT_F64 && z.dtype != DT_C64 &&
         z.dtype != DT_C128)
         return fail(f->d, "%s of %s, expected f32, f64, c64 or c128", r->name, dtype_name(z.dtype));
+    if (!check_kind(f, r, z.dtype))
+        return false;
     for (int i = 0; word(r->operands, i, text); i++)
         if (!check_operand(f, &z, text, i))
             return false;
