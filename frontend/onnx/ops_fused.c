@@ -9,15 +9,28 @@
 
 /* ---- activations ---- */
 
+/* A bias is one for each element of the last dimension: neither is repeated. */
+static bool bias_fits(struct onnx_node *n, const struct value *bias)
+{
+    const struct type *x = &n->in[0]->type;
+    return !bias || bias->type.rank < 1 || x->rank < 1 ||
+           b_require(n->b, GUARD_EQUAL, bias->type.dims[bias->type.rank - 1], x->dims[x->rank - 1],
+                     "sizes of the bias and of the last dimension");
+}
+
 bool lower_fast_gelu(struct onnx_node *n)
 {
     struct value *bias = b_in(n, 1);
+    if (!bias_fits(n, bias))
+        return false;
     return b_done(n, b_1(n->b, OP_gelu_tanh, bias ? b_add(n->b, n->in[0], bias) : n->in[0]));
 }
 
 bool lower_bias_gelu(struct onnx_node *n)
 {
     struct value *bias = b_in(n, 1);
+    if (!bias_fits(n, bias))
+        return false;
     return b_done(n, b_1(n->b, OP_gelu, bias ? b_add(n->b, n->in[0], bias) : n->in[0]));
 }
 
@@ -36,6 +49,7 @@ bool lower_bias_split_gelu(struct onnx_node *n)
     struct value *x = b_add(n->b, n->in[0], n->in[1]);
     attr_set_int(&n->b->g->arena, &a, "axis", -1);
     attr_set_int(&n->b->g->arena, &a, "num_outputs", 2);
+    attr_set_int(&n->b->g->arena, &a, "equal", 1);
     if (!b_rank(n, x, "the operand", &rank))
         return false;
     struct node *halves = b_node(n->b, OP_split, &x, 1, 2, &a);
@@ -173,9 +187,23 @@ bool lower_simplified_layer_norm(struct onnx_node *n)
     return b_done(n, b_op(n->b, OP_rms_norm, n->in, 2, &a));
 }
 
+/* What is skipped may lack the batch, or have one for all; nothing else is repeated. */
+static bool skip_fits(struct onnx_node *n)
+{
+    const struct type *x = &n->in[0]->type, *skip = &n->in[1]->type;
+    for (int i = 1; i <= 2 && i <= x->rank && i <= skip->rank; i++)
+        if (!b_require(n->b, GUARD_EQUAL, skip->dims[skip->rank - i], x->dims[x->rank - i],
+                       "sizes of 'input' and 'skip' in one of the last two dimensions"))
+            return false;
+    return skip->rank < 3 || x->rank < 3 ||
+           b_require(n->b, GUARD_EXPAND, skip->dims[0], x->dims[0], "batches of 'skip' and 'input'");
+}
+
 /* The sum of x, skip and bias, which is also result 3. */
 static struct value *skip_sum(struct onnx_node *n, int bias)
 {
+    if (!skip_fits(n))
+        return NULL;
     struct value *sum = b_add(n->b, n->in[0], n->in[1]);
     if (b_in(n, bias))
         sum = b_add(n->b, sum, n->in[bias]);
@@ -188,6 +216,8 @@ bool lower_skip_layer_norm(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct value *in[] = {skip_sum(n, 4), b_in(n, 2), b_in(n, 3)};
+    if (!in[0])
+        return false;
     attr_set_float(&n->b->g->arena, &a, "epsilon", attr_float(&n->attrs, "epsilon", 1e-12f));
     struct node *made = b_node(n->b, OP_layer_norm, in, in[2] ? 3 : 2, 3, &a);
     for (int i = 0; made && i < 3 && i < n->nout; i++)
@@ -199,6 +229,8 @@ bool lower_skip_simplified_layer_norm(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct value *in[] = {skip_sum(n, 3), b_in(n, 2)};
+    if (!in[0])
+        return false;
     double epsilon = attr_float(&n->attrs, "epsilon", 1e-12f);
     if (n->nout > 1 && n->wanted[1])
         return NODE_ERROR(n, "output 1 (a mean) is not supported; export for inference");

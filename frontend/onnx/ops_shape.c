@@ -86,6 +86,8 @@ bool lower_split(struct onnx_node *n)
     attr_remove(&a, "num_outputs");
     if (!sizes)
         attr_set_int(&n->b->g->arena, &a, "num_outputs", all);
+    if (!sizes && n->version < 18)
+        attr_set_int(&n->b->g->arena, &a, "equal", 1);
     struct node *made =
         b_node(n->b, OP_split, (struct value *[]){n->in[0], sizes}, sizes ? 2 : 1, all, &a);
     for (int i = 0; made && i < n->nout; i++)

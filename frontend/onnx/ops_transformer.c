@@ -186,8 +186,10 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
     if (count && count != 3)
         return NODE_ERROR(n, "attribute 'qkv_hidden_sizes' has %d entries, expected 3", count);
     attr_set_int(&n->b->g->arena, &a, "axis", -1);
-    if (!count)
+    if (!count) {
         attr_set_int(&n->b->g->arena, &a, "num_outputs", 3);
+        attr_set_int(&n->b->g->arena, &a, "equal", 1);
+    }
     struct value *in[] = {qkv, count ? b_i64s(n->b, sizes, 3) : NULL};
     struct node *parts = b_node(n->b, OP_split, in, count ? 2 : 1, 3, &a);
     if (!parts)

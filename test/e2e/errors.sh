@@ -48,6 +48,10 @@ refuses 1 "its attribute \`job\` is 97, expected the code of one of the letters 
 cp "$source/test/fuzz/corpus/asm/region_moves_result.asm" region.xasm
 refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xcc" region.xasm -o x.neff
 
+# Names that protobuf-c would cut: two values would be one.
+cp "$source/test/fuzz/corpus/onnx/name_with_zero.onnx" zero.onnx
+refuses 1 "output 'a' has a byte 0 behind that" "$xcc" zero.onnx -o x.neff
+
 # A test case whose data are cut short.
 case=$source/test/onnx/math/$(ls "$source/test/onnx/math" | head -1)
 mkdir cut

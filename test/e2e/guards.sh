@@ -59,6 +59,10 @@ guarded squeeze "sizes 2 and 1 differ in dimension 1 of node '/squeeze': the mod
 model split '  %c0 = const i64[2] {4, 4}
   %9, %8 = split(%0, %c0) {axis=1} @"/split"'
 guarded split "sizes 16 and 8 differ in node '/split': the model needs s = 8" 3,8,4 3,16,4
+cp "$source/test/e2e/halves.onnx" "$source/test/e2e/skip.onnx" .
+guarded halves "size 7 is not a multiple of 2 in node '/halves': the model needs s a multiple of 2" 3,8,4 3,7,4 onnx
+guarded skip "sizes of the bias and of the last dimension" "2,3,4 2,3,4 4" "2,3,4 2,3,4 1" onnx
+guarded skip "in one of the last two dimensions" "2,3,4 1,3,4 4" "2,3,4 2,1,4 4" onnx
 model expand '  %c0 = const i64[3] {3, 8, 4}
   %9: f32[*] = expand(%0, %c0) @"/expand"'
 guarded expand "the model needs s = 8 or 1" 3,8,4 3,16,4

@@ -294,6 +294,9 @@ static bool split_sizes(struct infer *f, dim_t n, dim_t *sizes)
     if (wanted != parts)
         return fail(f->d, "num_outputs is %lld, but there are %d results", (long long)wanted,
                     parts);
+    if (attr_int(f->attrs, "equal", 0) &&
+        !require_multiple(f, n, parts, named("the dimension and the number of its parts", 0, -1)))
+        return false;
     dim_t part = dim_ceildiv(f->dims, n, parts), rest = n;
     for (int i = 0; i < parts; i++) {
         sizes[i] = i + 1 == parts || (dim_is_const(rest) && rest < part) ? rest
