@@ -254,7 +254,8 @@ static struct program *lower_once(struct lowering *l)
     lazy_constants_count(l);
     if (ok && l->o->opt_level > 0)
         prune_steps(p);
-    if (!ok || !schedule_program(p, l->m, l->d)) {
+    if (!ok || !schedule_program(p, l->m, l->d) ||
+        (l->m->strict && l->o->opt_level > 0 && !chain_kernels(p, l->m, l->d))) {
         program_free(p);
         return NULL;
     }

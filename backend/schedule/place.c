@@ -59,11 +59,10 @@ static int by_size(const void *a, const void *b)
     return x->tile - y->tile;
 }
 
-/* An accumulator lies in one bank, or begins with one. */
-static int64_t settle(const struct placer *s, const struct tile *t, int64_t at, int64_t size)
+int64_t settle_tile(const struct machine *m, const struct tile *t, int64_t at, int64_t size)
 {
     at = (at + ALIGN - 1) / ALIGN * ALIGN;
-    int64_t bank = s->m->psum_bank;
+    int64_t bank = m->psum_bank;
     bool splits = size > bank ? at % bank != 0 : at / bank != (at + size - 1) / bank;
     if (t->mem == MEM_PSUM && splits)
         at = (at + bank - 1) / bank * bank;
@@ -76,7 +75,7 @@ static int64_t lowest_from(const struct placer *s, const struct placed_span *spa
     const struct tile *t = &s->k->tiles[spans[i].tile];
     for (bool moved = true; moved;) {
         moved = false;
-        at = settle(s, t, at, spans[i].size);
+        at = settle_tile(s->m, t, at, spans[i].size);
         for (int j = 0; j < i; j++) {
             const struct tile *o = &s->k->tiles[spans[j].tile];
             bool apart = o->mem != t->mem || spans[j].last < spans[i].first ||
@@ -164,7 +163,7 @@ static int64_t lowest_apart(const struct placer *s, const struct placed_span *sp
     best = limit;
     for (int j = 0; j < i; j++) {
         const struct tile *o = &s->k->tiles[spans[j].tile];
-        int64_t at = settle(s, t, o->address + spans[j].size, spans[i].size);
+        int64_t at = settle_tile(s->m, t, o->address + spans[j].size, spans[i].size);
         if (o->mem == t->mem && at < best && at + spans[i].size <= limit &&
             distance(s, spans, i, at) >= apart)
             best = at;

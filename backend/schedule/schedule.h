@@ -13,6 +13,7 @@
  *   lifetime.c    from where to where tiles live, and which share memory
  *   place.c       addresses of tiles, and the rules of strict targets
  *   sync.c        semaphores
+ *   chain.h       strict targets: kernels that run one after the other, made one
  *   check_sync.c  an independent proof, for tests and `xcc --verify-passes`
  *
  * An engine executes its instructions in order, one after the other, and so does its queue of
@@ -37,6 +38,10 @@ bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *
 /* The same for kernels that make a tile for every result, as traced ones do: tiles share memory. In cache, one that was used
  * just now is the best; on a chip, they share when they must, for then engines wait for each other. */
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
+
+/* Strict targets, after schedule_program: makes one of kernels that run one after the other, where what one stores and the
+ * next one loads can stay on the chip. */
+bool chain_kernels(struct program *p, const struct machine *m, struct diag *d);
 
 /* ---- parts ---- */
 
@@ -103,6 +108,8 @@ bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, 
 /* alone: a kernel of one instance may have all memory, else half where that is enough: the next step begins beside it.
  * *beside (when not NULL): how many instances have room side by side, of a kernel of one instance with the following step.
  * NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+/* Where a tile may begin, at `at` or after it: an accumulator lies in one bank, or begins with one. */
+int64_t settle_tile(const struct machine *m, const struct tile *t, int64_t at, int64_t size);
 enum placement { PLACED, NO_ROOM, REFUSED };
 enum placement place_kernel(struct program *p, struct kernel *k, const struct machine *m, bool alone,
                             int *beside, struct diag *d);

@@ -16,7 +16,7 @@
  * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
  * what the engine knows at the end of the loop's body, so all is done twice.
  */
-#include "backend/schedule/schedule.h"
+#include "backend/schedule/chain.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ struct need {
  * key of a carried need that leaves out the end of the earlier iteration. In the first iteration
  * there is none earlier: such a wait tells nothing of what came before the loop.
  */
-enum { STREAMS = 2 * ENGINE_COUNT, POINTS = 0, PARTIAL = STREAMS, KINDS = 2 * STREAMS };
+enum { POINTS = 0, PARTIAL = STREAMS, KINDS = 2 * STREAMS };
 
 struct synchroniser {
     struct program *p;
@@ -43,8 +43,10 @@ struct synchroniser {
     struct arena scratch;
     int *around, *ends;
     struct sharers *sharers;
+    before_t *before;       /* of a straight kernel, instead: what must come before each instruction */
     const int *sharing; /* of the instruction whose waits are found: sharers_of */
-    int nsharing;
+    int nsharing, few[STREAMS];
+    int32_t (*given)[STREAMS]; /* of a straight kernel: signals before each instruction */
     bool *signals;                         /* instructions that signal */
     struct need (*kept)[STREAMS];            /* per instruction: its waits, by the producer's stream */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
@@ -92,6 +94,8 @@ static int64_t key_of(int at, int strength)
 static struct need need_between(const struct synchroniser *s, int c, int producer)
 {
     const struct insn *a = &s->k->insns[c], *b = &s->k->insns[producer];
+    if (s->before)
+        return (struct need){key_of(producer, INT32_MAX), producer, producer, false, true, false};
     int loop = common_loop(s, c, producer);
     if (producer < c && insns_conflict(s->p, s->k, a, b, false)) {
         int at = after_within(s, producer, loop);
@@ -168,10 +172,23 @@ static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const str
             known[q] = s->after[n->producer][q];
 }
 
+/* Instructions that must come before c, or share memory with it. */
+static void find_sharing(struct synchroniser *s, int c)
+{
+    if (!s->before) {
+        s->nsharing = sharers_of(s->sharers, c, &s->sharing);
+        return;
+    }
+    s->sharing = s->few, s->nsharing = 0;
+    for (int e = 0; e < STREAMS; e++)
+        if (s->before[c][e] >= 0)
+            s->few[s->nsharing++] = s->before[c][e];
+}
+
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
     struct need needs[STREAMS] = {{0}};
-    s->nsharing = sharers_of(s->sharers, c, &s->sharing);
+    find_sharing(s, c);
     latest_needs(s, c, needs);
     for (;;) { /* the latest first: it may imply the others */
         int best = -1;
@@ -269,6 +286,8 @@ static struct affine signals_before_iteration(struct synchroniser *s, int loop, 
 static struct affine value_of(struct synchroniser *s, const struct need *n, int stream)
 {
     struct dim_table *t = &s->p->dims;
+    if (s->before)
+        return (struct affine){.base = s->given[n->at + 1][stream]};
     if (!n->carried) {
         int loop = s->k->insns[n->at].op == INSN_end ? s->around[n->at] : s->around[n->producer];
         struct affine a = signals_before_iteration(s, loop, stream);
@@ -307,6 +326,10 @@ static void number_semaphores(struct synchroniser *s)
 static void write_sync(struct synchroniser *s)
 {
     number_semaphores(s);
+    for (int i = 0; s->before && i < s->k->ninsns; i++) {
+        memcpy(s->given[i + 1], s->given[i], sizeof *s->given);
+        s->given[i + 1][stream_of(s, i)] += s->signals[i];
+    }
     for (int i = 0; i < s->k->ninsns; i++) {
         struct insn *n = &s->k->insns[i];
         struct sync wait[STREAMS];
@@ -345,7 +368,13 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     struct synchroniser s = {.p = p, .k = k, .d = d};
     s.around = loops_around(k, &s.scratch);
     s.ends = loop_ends(k, &s.scratch);
-    s.sharers = find_sharers(p, k, &s.scratch);
+    const struct machine *m = machine_find(p->target ? p->target : "cpu");
+    if (k->straight) {
+        s.before = straight_order(p, k, m, &s.scratch);
+        s.given = arena_alloc(&s.scratch, sizeof *s.given * (size_t)(k->ninsns + 1));
+    } else {
+        s.sharers = find_sharers(p, k, &s.scratch);
+    }
     s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);
     s.kept = arena_alloc(&s.scratch, sizeof *s.kept * (size_t)(k->ninsns + 1));
     s.after = arena_alloc(&s.scratch, sizeof *s.after * (size_t)(k->ninsns + 1));
@@ -353,7 +382,7 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     s.known = arena_alloc(&s.scratch, sizeof *s.known * (MAX_VARS + 1));
     bool ok = loops_are_simple(&s);
     if (ok) {
-        find_twice(&s, machine_find(p->target ? p->target : "cpu")->strict);
+        find_twice(&s, m->strict);
         if (s.queues && too_many_waits(&s))
             find_twice(&s, false);
         write_sync(&s);

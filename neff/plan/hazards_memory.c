@@ -126,12 +126,12 @@ static bool elements_meet(const struct box *a, const struct box *b)
     return meet;
 }
 
-/* Of a placed tile: partitions [p[0], p[1]), bytes [p[2], p[3]) of each. */
-static bool physical(const struct hazard_memory *m, const struct box *b, int64_t p[4])
+/* Of a tile: partitions [p[0], p[1]), bytes [p[2], p[3]) of each, from the tile's first. */
+static bool rectangle(const struct hazard_memory *m, const struct box *b, int64_t p[4])
 {
     const struct tile *t = &m->k->tiles[b->tensor];
-    int64_t row = dim_value(m->values, t->elements), first = b->offset;
-    if (t->address < 0 || row < 1)
+    int64_t bytes = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype), row = bytes / b->size, first = b->offset;
+    if (row < 1 || bytes % b->size)
         return false;
     int64_t partition = first / row, column = first % row,
             ends[4] = {partition, partition, column, column};
@@ -147,8 +147,23 @@ static bool physical(const struct hazard_memory *m, const struct box *b, int64_t
         ends[2] = 0, ends[3] = row - 1;
     }
     p[0] = ends[0], p[1] = ends[1] + 1;
-    p[2] = t->address + ends[2] * b->size, p[3] = t->address + (ends[3] + 1) * b->size;
+    p[2] = ends[2] * b->size, p[3] = (ends[3] + 1) * b->size;
     return true;
+}
+
+/* The same of a placed tile, from the partitions' first bytes. */
+static bool physical(const struct hazard_memory *m, const struct box *b, int64_t p[4])
+{
+    int64_t address = m->k->tiles[b->tensor].address;
+    if (address < 0 || !rectangle(m, b, p))
+        return false;
+    p[2] += address, p[3] += address;
+    return true;
+}
+
+static bool rectangles_meet(const int64_t p[4], const int64_t q[4])
+{
+    return p[0] < q[1] && q[0] < p[1] && p[2] < q[3] && q[2] < p[3];
 }
 
 bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct box *b)
@@ -157,9 +172,9 @@ bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct
     if (a->memory != b->memory || !a->total || !b->total)
         return false;
     if (a->tensor == b->tensor)
-        return elements_meet(a, b);
-    return a->memory != MEM_HBM && physical(m, a, p) && physical(m, b, q) && p[0] < q[1] &&
-           q[0] < p[1] && p[2] < q[3] && q[2] < p[3];
+        return (a->memory == MEM_HBM || !rectangle(m, a, p) || !rectangle(m, b, q) || rectangles_meet(p, q)) &&
+               elements_meet(a, b);
+    return a->memory != MEM_HBM && physical(m, a, p) && physical(m, b, q) && rectangles_meet(p, q);
 }
 
 bool boxes_equal(const struct hazard_memory *m, const struct box *a, const struct box *b)

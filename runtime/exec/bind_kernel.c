@@ -202,30 +202,6 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
     return true;
 }
 
-static bool place_tiles(struct binder *b, struct arena *scratch)
-{
-    const struct kernel *k = b->k;
-    b->tile_at = ARENA_ARRAY(scratch, int64_t, k->ntiles);
-    b->tile_size = ARENA_ARRAY(scratch, int64_t, k->ntiles);
-    for (int t = 0; t < k->ntiles; t++) {
-        int64_t partitions, elements, bytes;
-        if (!bind_value(b, k->tiles[t].partitions, &partitions) ||
-            !bind_value(b, k->tiles[t].elements, &elements))
-            return false;
-        if (partitions < 0 || elements < 0 ||
-            __builtin_mul_overflow(partitions, elements, &bytes) ||
-            bytes > MAX_TILE_BYTES / (int64_t)dtype_bytes(k->tiles[t].dtype))
-            return fail(b->d, "tile %d of %lld x %lld elements is too large", t,
-                        (long long)partitions, (long long)elements);
-        b->tile_size[t] = bytes * (int64_t)dtype_bytes(k->tiles[t].dtype);
-        b->tile_at[t] = b->out->tile_bytes;
-        b->out->tile_bytes += (b->tile_size[t] + 63) / 64 * 64;
-        if (b->out->tile_bytes > MAX_TILE_BYTES)
-            return fail(b->d, "tiles of more than %d bytes", MAX_TILE_BYTES);
-    }
-    return true;
-}
-
 /* The values that an instruction waits for, where engines are threads. */
 static bool bind_waits(struct binder *b, int n)
 {
@@ -358,7 +334,7 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
             ok = fail(d, "grid dimension %d is %lld", g, (long long)b.out->grid[g]);
         b.var_count[g] = b.out->grid[g];
     }
-    ok = ok && place_tiles(&b, &scratch) && bind_insns(&b);
+    ok = ok && bind_tiles(&b, &scratch) && bind_insns(&b);
     arena_free(&scratch);
     if (!ok) {
         fail_in(d, "kernel '%s'", k->name ? k->name : "");

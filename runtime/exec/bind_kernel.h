@@ -1,6 +1,6 @@
 /*
- * Between the files that bind kernels to shapes: bind_pattern.c makes patterns of plain integers, bounds.c proves that
- * they stay inside their tensors, bind_kernel.c makes instructions of them.
+ * Between the files that bind kernels to shapes: bind_tiles.c places tiles, bind_pattern.c makes patterns of plain
+ * integers, bounds.c proves that they stay inside their tensors, bind_kernel.c makes instructions of them.
  */
 #ifndef RUNTIME_EXEC_BIND_KERNEL_H
 #define RUNTIME_EXEC_BIND_KERNEL_H
@@ -50,6 +50,9 @@ static inline bool is_reduced(const struct insn_info *info, int operand)
 {
     return info->ap[operand].reach == REACH_REDUCED || info->ap[operand].reach == REACH_PER_ROW;
 }
+
+/* Sizes and places of tiles, which are in the scratch arena. */
+bool bind_tiles(struct binder *b, struct arena *scratch);
 
 /* The shape of all operands of an instruction, whose last `inner` dims stay apart from the others, and as they are
  * unless `merge_inner`. */

@@ -26,7 +26,7 @@ finds() {
     grep -q "^kernel [0-9]* '[^']*': $1: " out || failed "$1: $(head -2 out)"
 }
 finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s1>=1/\1/'
-finds "wrong count" '/^kernel .*softmax/,$s/wait s1>=1/wait s1>=2/'
+finds "wrong count" '/^kernel .*fc/,$s/op=add wait s1>=1/op=add wait s1>=2/'
 finds "deadlock" '0,/wait s1>=1/s/wait s1>=1/wait s1>=2/'
 finds "deadlock" '0,/\(sp.dma_copy.*\) signal s1/s/\(sp.dma_copy.*\) signal s1/\1/'
 finds "overlapping buffers" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 0/'

@@ -1,0 +1,314 @@
+/*
+ * Places and order of kernels of many thousand instructions without loops. What place.c and conflict.c do compares pairs.
+ *
+ * Order: memory is looked at in cells, of 64 bytes by 32 partitions on the chip. A cell knows who wrote it last, and which
+ * instruction of each stream read it last since. A later write of a cell comes after all of these, so that they can be
+ * forgotten: an instruction that must come after them comes after the write.
+ */
+#include "backend/schedule/chain.h"
+
+#include "backend/tile/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+struct lived {
+    int tile, first, last;
+};
+
+struct taken {
+    int64_t from, to;
+    int last;
+};
+
+struct rotation { /* of one memory */
+    struct taken *taken; /* by address */
+    int n;
+    int64_t limit, next;
+};
+
+static int by_birth(const void *a, const void *b)
+{
+    const struct lived *x = a, *y = b;
+    return x->first != y->first ? x->first - y->first : x->tile - y->tile;
+}
+
+/* The first place from `at` on that is free; -1. */
+static int64_t first_free(const struct rotation *r, const struct machine *m, const struct tile *t, int64_t at, int64_t size)
+{
+    at = settle_tile(m, t, at, size);
+    for (int i = 0; i < r->n && at + size > r->taken[i].from; i++)
+        if (at < r->taken[i].to)
+            at = settle_tile(m, t, r->taken[i].to, size);
+    return at + size <= r->limit ? at : -1;
+}
+
+static void drop_dead(struct rotation *r, int now)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++)
+        if (r->taken[i].last >= now)
+            r->taken[n++] = r->taken[i];
+    r->n = n;
+}
+
+static void take(struct rotation *r, int64_t from, int64_t to, int last)
+{
+    int i = r->n++;
+    for (; i > 0 && r->taken[i - 1].from > from; i--)
+        r->taken[i] = r->taken[i - 1];
+    r->taken[i] = (struct taken){from, to, last};
+}
+
+static bool place_all(struct kernel *k, const struct machine *m, const struct lived *lived, int n,
+                      struct rotation memories[2], bool in_turn)
+{
+    for (int i = 0; i < n; i++) {
+        struct tile *t = &k->tiles[lived[i].tile];
+        struct rotation *r = &memories[t->mem == MEM_PSUM];
+        int64_t size = tile_partition_bytes(t), at = -1;
+        drop_dead(r, lived[i].first);
+        if (in_turn)
+            at = first_free(r, m, t, r->next, size);
+        if (at < 0)
+            at = first_free(r, m, t, 0, size);
+        if (at < 0)
+            return false;
+        t->address = at;
+        r->next = at + size;
+        take(r, at, at + size, lived[i].last);
+    }
+    return true;
+}
+
+bool place_straight(struct program *p, struct kernel *k, const struct machine *m, int share)
+{
+    struct arena scratch = {0};
+    struct lived *lived = ARENA_ARRAY(&scratch, struct lived, k->ntiles + 1);
+    const struct tile_span *spans = tile_spans(p, k, &scratch);
+    int n = 0;
+    for (int t = 0; t < k->ntiles; t++)
+        if (spans[t].first >= 0)
+            lived[n++] = (struct lived){t, spans[t].first, spans[t].last};
+        else
+            k->tiles[t].address = 0;
+    qsort(lived, (size_t)n, sizeof *lived, by_birth);
+    bool placed = false;
+    for (int way = 0; way < 2 && !placed; way++) {
+        struct rotation memories[2] = {{.limit = m->sbuf / share}, {.limit = m->psum / m->psum_bank / share * m->psum_bank}};
+        for (int i = 0; i < 2; i++)
+            memories[i].taken = ARENA_ARRAY(&scratch, struct taken, n + 1);
+        placed = place_all(k, m, lived, n, memories, way == 0);
+    }
+    arena_free(&scratch);
+    return placed;
+}
+
+/* ---- order ---- */
+
+enum { CELL = 64, PARTS = 4, PART = 32, MAX_CELLS = 16384 };
+
+struct cell {
+    int32_t writer, reader[STREAMS];
+};
+
+struct cells { /* of one memory: PARTS for each place on the chip */
+    struct cell *cells;
+    int64_t n, bytes; /* bytes of one */
+};
+
+struct tracker {
+    const struct program *p;
+    const struct kernel *k;
+    struct arena *a;
+    struct cells chip[2]; /* sbuf, psum */
+    struct cells *slots;  /* of those that own memory */
+    bool *written;        /* per slot, by the kernel */
+    before_t *before;
+    double *times; /* instead of that: when each instruction may begin at the earliest */
+    int insn;
+};
+
+static int stream_of(const struct insn *n)
+{
+    return n->engine + (insn_is_transfer(n) ? ENGINE_COUNT : 0);
+}
+
+static void come_after(struct tracker *t, int32_t other)
+{
+    if (other < 0)
+        return;
+    if (t->times) {
+        t->times[t->insn] = t->times[other] > t->times[t->insn] ? t->times[other] : t->times[t->insn];
+        return;
+    }
+    int32_t *latest = &t->before[t->insn][stream_of(&t->k->insns[other])];
+    *latest = other > *latest ? other : *latest;
+}
+
+static void touch_cell(struct tracker *t, struct cell *c, bool write)
+{
+    come_after(t, c->writer);
+    if (!write) {
+        int32_t *reader = &c->reader[stream_of(&t->k->insns[t->insn])];
+        if (!t->times || *reader < 0 || t->times[*reader] <= t->times[t->insn])
+            *reader = t->insn;
+        return;
+    }
+    for (int s = 0; s < STREAMS; s++) {
+        come_after(t, c->reader[s]);
+        c->reader[s] = -1;
+    }
+    c->writer = t->insn;
+}
+
+static void make_cells(struct tracker *t, struct cells *c, int64_t n, int64_t bytes)
+{
+    *c = (struct cells){ARENA_ARRAY(t->a, struct cell, n), n, bytes};
+    memset(c->cells, -1, sizeof *c->cells * (size_t)n);
+}
+
+/* Partitions [p[0], p[1]] and bytes [p[2], p[3]) of each that a pattern of a tile may touch. */
+static void chip_box(const struct tile *t, const struct ap *a, bool all, int64_t p[4])
+{
+    int64_t size = (int64_t)dtype_bytes(a->dtype), row = t->elements;
+    p[0] = 0, p[1] = t->partitions - 1, p[2] = 0, p[3] = tile_partition_bytes(t);
+    if (all || size != (int64_t)dtype_bytes(t->dtype) || a->offset.nterms || !dim_is_const(a->offset.base))
+        return;
+    int64_t first = a->offset.base / row, low = a->offset.base % row, last = first, high = low;
+    for (int i = 0; i < a->rank; i++) {
+        int64_t step = a->dim[i].step, count = a->dim[i].count;
+        if (count <= 1 || step == 0)
+            continue;
+        if (step < 0 || (step > row && step % row != 0))
+            return;
+        *(step >= row ? &last : &high) += (step >= row ? step / row : step) * (count - 1);
+    }
+    if (high < row)
+        p[0] = first, p[1] = last, p[2] = low * size, p[3] = (high + 1) * size;
+}
+
+static void touch_chip(struct tracker *t, const struct ap *a, bool all, bool write)
+{
+    const struct tile *tile = &t->k->tiles[a->tensor];
+    struct cells *c = &t->chip[a->mem == MEM_PSUM];
+    int64_t p[4];
+    chip_box(tile, a, all, p);
+    for (int64_t b = (tile->address + p[2]) / CELL; b <= (tile->address + p[3] - 1) / CELL; b++)
+        for (int64_t q = p[0] / PART; q <= p[1] / PART; q++)
+            touch_cell(t, &c->cells[b * PARTS + q], write);
+}
+
+static int64_t slot_bytes(const struct slot *s)
+{
+    int64_t n = (int64_t)dtype_bytes(s->type.dtype);
+    for (int i = 0; i < s->type.rank; i++)
+        if (!dim_is_const(s->type.dims[i]) || __builtin_mul_overflow(n, s->type.dims[i], &n))
+            return -1;
+    return n;
+}
+
+static void touch_range(struct tracker *t, struct cells *c, int64_t from, int64_t to, bool write)
+{
+    from = from < 0 ? 0 : from / c->bytes;
+    to = to < 1 ? 0 : (to - 1) / c->bytes;
+    for (int64_t i = from; i <= to && i < c->n; i++)
+        touch_cell(t, &c->cells[i], write);
+}
+
+static void touch_dims(struct tracker *t, struct cells *c, const struct ap *a, int dim, int64_t at, bool write)
+{
+    int64_t size = (int64_t)dtype_bytes(a->dtype), step = a->dim[dim].step * size, n = a->dim[dim].count;
+    if (dim == a->rank - 1 && step <= c->bytes) {
+        touch_range(t, c, at, at + step * (n - 1) + size, write);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (dim == a->rank - 1)
+            touch_range(t, c, at + i * step, at + i * step + size, write);
+        else
+            touch_dims(t, c, a, dim + 1, at + i * step, write);
+}
+
+static void touch_hbm(struct tracker *t, const struct ap *a, bool all, bool write)
+{
+    const struct slot *s = &t->p->slots[a->tensor];
+    int root = slot_root(t->p, a->tensor);
+    if (!t->written[root])
+        return;
+    struct cells *c = &t->slots[root];
+    if (!c->cells) {
+        int64_t bytes = slot_bytes(&t->p->slots[root]), one = bytes / MAX_CELLS > CELL ? bytes / MAX_CELLS : CELL;
+        make_cells(t, c, bytes < 1 ? 1 : bytes / one + 1, bytes < 1 ? INT64_MAX : one);
+    }
+    dim_t moved = s->kind == SLOT_VIEW ? s->offset : 0;
+    bool known = !all && dim_is_const(moved) && dim_is_const(a->offset.base) && !a->offset.nterms;
+    for (int i = 0; i < a->rank; i++)
+        known &= dim_is_const(a->dim[i].step) && dim_is_const(a->dim[i].count) && a->dim[i].step >= 0;
+    if (!known || c->n == 1)
+        touch_range(t, c, 0, INT64_MAX, write);
+    else
+        touch_dims(t, c, a, 0, a->offset.base * (int64_t)dtype_bytes(a->dtype) + moved * (int64_t)dtype_bytes(s->type.dtype), write);
+}
+
+static void touch_operands(struct tracker *t, const struct insn *n, bool write)
+{
+    const struct insn_info *info = insn_info(n->op);
+    for (int o = 0; o < info->naps; o++) {
+        const struct ap *a = &n->ap[o];
+        if (a->mem == MEM_NONE || !(write ? operand_writes(n, o) : operand_reads(n, o)))
+            continue;
+        bool all = info->ap[o].reach == REACH_INDIRECT;
+        if (a->mem == MEM_HBM)
+            touch_hbm(t, a, all, write);
+        else
+            touch_chip(t, a, all, write);
+    }
+}
+
+/* All instructions in turn; bytes of a partition in sbuf and psum. */
+static void track(struct tracker *t, int64_t sbuf, int64_t psum)
+{
+    const struct kernel *k = t->k;
+    t->written = ARENA_ARRAY(t->a, bool, t->p->nslots + 1);
+    t->slots = ARENA_ARRAY(t->a, struct cells, t->p->nslots + 1);
+    make_cells(t, &t->chip[0], (sbuf / CELL + 1) * PARTS, CELL);
+    make_cells(t, &t->chip[1], (psum / CELL + 1) * PARTS, CELL);
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++)
+            if (k->insns[i].ap[o].mem == MEM_HBM && operand_writes(&k->insns[i], o))
+                t->written[slot_root(t->p, k->insns[i].ap[o].tensor)] = true;
+    for (t->insn = 0; t->insn < k->ninsns; t->insn++) {
+        touch_operands(t, &k->insns[t->insn], false);
+        touch_operands(t, &k->insns[t->insn], true);
+    }
+}
+
+before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a)
+{
+    struct arena scratch = {0};
+    struct tracker t = {.p = p, .k = k, .a = &scratch};
+    t.before = ARENA_ARRAY(a, before_t, k->ninsns + 1);
+    memset(t.before, -1, sizeof *t.before * (size_t)(k->ninsns + 1));
+    track(&t, m->sbuf, m->psum);
+    for (int i = 0; i < k->ninsns; i++)
+        t.before[i][stream_of(&k->insns[i])] = -1;
+    arena_free(&scratch);
+    return t.before;
+}
+
+void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times)
+{
+    struct arena scratch = {0};
+    struct tracker t = {.p = p, .k = k, .a = &scratch, .times = times};
+    int64_t end[2] = {0};
+    for (int i = 0; i < k->ntiles; i++) { /* every tile has memory of its own */
+        int64_t *at = &end[k->tiles[i].mem == MEM_PSUM];
+        k->tiles[i].address = *at;
+        *at += (tile_partition_bytes(&k->tiles[i]) + CELL - 1) / CELL * CELL;
+    }
+    track(&t, end[0], end[1]);
+    arena_free(&scratch);
+}

@@ -1,0 +1,135 @@
+/*
+ * Places of tiles in a worker's memory.
+ *
+ * Kernels of many instructions without loops have thousands of tiles, of which few live at a time: these share memory. Between
+ * the last use of one and the first of another in the same memory stands an instruction that runs alone, so that the two are
+ * never used by instructions that run together, row by row (stream.c, exec_steps.c).
+ */
+#include "runtime/exec/bind_kernel.h"
+
+#include <stdlib.h>
+
+enum { MANY = 64, MOST = 1 << 14, ALIGN = 64 }; /* more than MOST would take too long */
+
+static bool bind_sizes(struct binder *b)
+{
+    const struct kernel *k = b->k;
+    for (int t = 0; t < k->ntiles; t++) {
+        int64_t partitions, elements, bytes;
+        if (!bind_value(b, k->tiles[t].partitions, &partitions) || !bind_value(b, k->tiles[t].elements, &elements))
+            return false;
+        if (partitions < 0 || elements < 0 || __builtin_mul_overflow(partitions, elements, &bytes) ||
+            bytes > MAX_TILE_BYTES / (int64_t)dtype_bytes(k->tiles[t].dtype))
+            return fail(b->d, "tile %d of %lld x %lld elements is too large", t, (long long)partitions, (long long)elements);
+        b->tile_size[t] = bytes * (int64_t)dtype_bytes(k->tiles[t].dtype);
+    }
+    return true;
+}
+
+static int64_t room_for(int64_t size)
+{
+    return (size + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Takes memory up to `end`. */
+static bool reach(struct binder *b, int64_t end)
+{
+    if (end > b->out->tile_bytes)
+        b->out->tile_bytes = end;
+    return b->out->tile_bytes <= MAX_TILE_BYTES || fail(b->d, "tiles of more than %d bytes", MAX_TILE_BYTES);
+}
+
+static bool place_apart(struct binder *b)
+{
+    for (int t = 0; t < b->k->ntiles; t++) {
+        b->tile_at[t] = b->out->tile_bytes;
+        if (!reach(b, b->tile_at[t] + room_for(b->tile_size[t])))
+            return false;
+    }
+    return true;
+}
+
+struct life { /* of a tile; first -1: nobody uses it */
+    int tile, first, last; /* last: until nothing runs together with its last use */
+    int64_t from, to;
+};
+
+static int by_first(const void *a, const void *b)
+{
+    const struct life *x = a, *y = b;
+    return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->tile - y->tile;
+}
+
+static bool runs_alone(const struct insn *n)
+{
+    return insn_is_transfer(n) || n->op == INSN_nc_matmul || n->op == INSN_nc_transpose;
+}
+
+static bool has_loops(const struct kernel *k)
+{
+    for (int i = 0; i < k->ninsns; i++)
+        if (k->insns[i].op == INSN_loop)
+            return true;
+    return false;
+}
+
+/* From where to where each tile lives. */
+static struct life *find_lives(const struct kernel *k, struct arena *a)
+{
+    struct life *lives = ARENA_ARRAY(a, struct life, k->ntiles + 1);
+    int *alone = ARENA_ARRAY(a, int, k->ninsns + 1); /* the next such instruction after each */
+    for (int t = 0; t < k->ntiles; t++)
+        lives[t] = (struct life){t, -1, -1, 0, 0};
+    for (int i = k->ninsns - 1, next = k->ninsns; i >= 0; i--) {
+        alone[i] = next;
+        next = runs_alone(&k->insns[i]) ? i : next;
+    }
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            const struct ap *ap = &k->insns[i].ap[o];
+            if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
+                continue;
+            struct life *l = &lives[ap->tensor];
+            l->first = l->first < 0 ? i : l->first;
+            l->last = alone[i];
+        }
+    qsort(lives, (size_t)k->ntiles, sizeof *lives, by_first);
+    return lives;
+}
+
+/* The lowest place beside those that live. */
+static bool place_shared(struct binder *b, struct arena *scratch)
+{
+    struct life *lives = find_lives(b->k, scratch);
+    const struct life **now = ARENA_ARRAY(scratch, const struct life *, b->k->ntiles + 1); /* by place */
+    for (int t = 0, n = 0; t < b->k->ntiles; t++) {
+        struct life *l = &lives[t];
+        int kept = 0, at = 0;
+        for (int i = 0; i < n; i++)
+            if (now[i]->last >= l->first)
+                now[kept++] = now[i];
+        l->to = room_for(b->tile_size[l->tile]);
+        while (at < kept && now[at]->from < l->to) {
+            l->to += now[at]->to - l->from;
+            l->from = now[at++]->to;
+        }
+        for (int i = kept; i > at; i--)
+            now[i] = now[i - 1];
+        now[at] = l;
+        n = kept + 1;
+        b->tile_at[l->tile] = l->from;
+        if (!reach(b, l->to))
+            return false;
+    }
+    return true;
+}
+
+bool bind_tiles(struct binder *b, struct arena *scratch)
+{
+    const struct kernel *k = b->k;
+    b->tile_at = ARENA_ARRAY(scratch, int64_t, k->ntiles);
+    b->tile_size = ARENA_ARRAY(scratch, int64_t, k->ntiles);
+    if (!bind_sizes(b))
+        return false;
+    return k->ntiles <= MANY || k->ntiles > MOST || b->m->engine_threads || has_loops(k) ? place_apart(b) : place_shared(b, scratch);
+}
