@@ -27,7 +27,7 @@ struct result {
 };
 
 /* Where building stands. */
-struct place {
+struct checkpoint {
     int ninsns, nslots, ntiles, nobjects, nresults, depth, nvars, node;
 };
 
@@ -35,11 +35,11 @@ struct xcc_kernel {
     struct program *p; /* one kernel until it is finished */
     const struct machine *machine;
     struct diag d; /* its first failure */
-    struct place now;
+    struct checkpoint now;
     int nobjects_cap, nresults_cap, nmarks, marks_cap;
     struct object *objects;
     struct result *results;
-    struct place *marks;
+    struct checkpoint *marks;
     int64_t trips[MAX_VARS]; /* of open variables */
     int open[MAX_VARS];      /* index of the `loop` of each level */
     const char *at;          /* "k.py:12", or NULL */

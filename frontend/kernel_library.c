@@ -94,13 +94,13 @@ static bool add(struct kernel_library *lib, struct program *p, const char *file,
 /* ---- kernels of a program that launches several ---- */
 
 /* Per slot whether the kernel reads it, and whether it writes it. */
-struct touched {
+struct slots_touched {
     bool *read, *written;
 };
 
-static struct touched touched_by(const struct program *p, const struct kernel *k, struct arena *a)
+static struct slots_touched touched_by(const struct program *p, const struct kernel *k, struct arena *a)
 {
-    struct touched t = {ARENA_ARRAY(a, bool, p->nslots + 1), ARENA_ARRAY(a, bool, p->nslots + 1)};
+    struct slots_touched t = {ARENA_ARRAY(a, bool, p->nslots + 1), ARENA_ARRAY(a, bool, p->nslots + 1)};
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn_info *info = insn_info(k->insns[i].op);
         for (int o = 0; o < info->naps; o++) {
@@ -115,7 +115,7 @@ static struct touched touched_by(const struct program *p, const struct kernel *k
 }
 
 /* Whether the kernel needs nothing that another one of the program makes. */
-static bool stands_alone(const struct program *p, const struct touched *t)
+static bool stands_alone(const struct program *p, const struct slots_touched *t)
 {
     for (int i = 0; i < p->nslots; i++) {
         int kind = p->slots[i].kind;
@@ -128,7 +128,7 @@ static bool stands_alone(const struct program *p, const struct touched *t)
 }
 
 /* The program (of the same text, read once more) becomes that of its kernel k. */
-static void keep_kernel(struct program *p, int k, const struct touched *t)
+static void keep_kernel(struct program *p, int k, const struct slots_touched *t)
 {
     struct program_region *main = &p->regions[0];
     int nin = 0, nout = 0;
@@ -158,7 +158,7 @@ static bool add_kernels(struct kernel_library *lib, const struct program *p, con
     struct arena scratch = {0};
     bool ok = true;
     for (int k = 0; ok && p->nkernels > 1 && p->ncalls == 0 && k < p->nkernels; k++) {
-        struct touched t = touched_by(p, &p->kernels[k], &scratch);
+        struct slots_touched t = touched_by(p, &p->kernels[k], &scratch);
         const char *name = p->kernels[k].name;
         size_t from = at;
         if (!name || !*name || kernel_library_find(lib, name) || !stands_alone(p, &t))

@@ -1,10 +1,10 @@
 /*
  * Libraries of kernels written by hand (`xcc MODEL --kernels LIB.xasm`), and the calls of them in models.
  *
- * A library is text: one program after the other (neff/FORMAT.md, section 10). A program is a kernel, called by its name, whose
- * operands are the program's inputs and whose results are its outputs. Where a program launches several kernels, each of them
- * that stands alone is one as well: its operands are the inputs it reads, its results the outputs it writes, in the program's
- * order.
+ * A library is text: one program after the other (neff/FORMAT.md, section 10). A program is a kernel, called by its
+ * name, whose operands are the program's inputs and whose results are its outputs. Where a program launches several
+ * kernels, each of them that stands alone is one as well: its operands are the inputs it reads, its results the outputs
+ * it writes, in the program's order.
  *
  * A model's call may also carry its kernel: text of the same form.
  */
@@ -26,8 +26,8 @@ struct kernel_library {
     int count, cap;
 };
 
-/* Adds the kernels of a file; constants whose data the text leaves out come from NAME.npz beside NAME.xasm. Fails when a name is
- * taken. */
+/* Adds the kernels of a file; constants whose data the text leaves out come from NAME.npz beside NAME.xasm. Fails when
+ * a name is taken. */
 bool kernel_library_read(struct kernel_library *lib, const char *path, struct diag *d);
 /* The same of text; `file` is for messages. */
 bool kernel_library_parse(struct kernel_library *lib, const char *text, size_t n, const char *file,

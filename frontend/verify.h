@@ -80,8 +80,8 @@ void verify_run_free(struct verify_run *r); /* whatever they returned */
 
 bool capture_start(struct capture *k, struct context *run, const struct program *p, struct diag *d);
 void capture_sort(struct capture *k);
-/* The value of that name with these dims (those of like), until the next call; NULL: there is none, or d says what failed.
- * One that is kept with channels last is put in order. */
+/* The value of that name with these dims (those of like), until the next call; NULL: there is none, or d says what
+ * failed. One that is kept with channels last is put in order. */
 const struct tensor *capture_find(struct capture *k, const char *name, const struct tensor *like, struct diag *d);
 /* The same for the value that is output i, which may have no name. */
 const struct tensor *capture_output(struct capture *k, int i, const struct tensor *like, struct diag *d);

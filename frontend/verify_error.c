@@ -317,7 +317,8 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
         ok = !is_changed(e, n, c, i, how, b) || make_changeable(e, n, c, i, r, d);
     }
     for (int i = 0; ok && i < c->nin; i++)
-        ok = !is_changed(e, n, c, i, how, b) || change_operand(e, how, b, n->in[i], direction(n, i, draw), r->lists[i], d);
+        ok = !is_changed(e, n, c, i, how, b) ||
+             change_operand(e, how, b, n->in[i], direction(n, i, draw), r->lists[i], d);
     for (int i = 0; i < c->nout; i++) {
         r->out[i].kind = VK_NONE;
         r->lists[c->nin + i] = &r->out[i];
@@ -463,8 +464,8 @@ static bool note_draw(struct verify_errors *e, const struct waiting *y, const st
 
 /* The most of some draws, and where elements mix a part of the mean, so that an element that chance
  * spared is not held to zero. */
-static bool add_draws(struct verify_errors *e, const struct node *n, const struct bound_place *to, int b, struct draws *w,
-                      struct diag *d)
+static bool add_draws(struct verify_errors *e, const struct node *n, const struct bound_place *to, int b,
+                      struct draws *w, struct diag *d)
 {
     bool mixes = !(op_infos[n->op].flags & (OPF_ELEMENTWISE | OPF_VIEW));
     for (int add = 0; add < 2; add++) /* first their mean */

@@ -35,9 +35,10 @@ struct verify_errors {
     double nearby; /* operands of a quantisation move by this much of themselves, at least */
 };
 
-/* Bounds of elements [first, first + count), count at most BOUND_BLOCK, until the next call for this b; NULL: all are zero, or
- * d says what failed. */
-float *errors_bound(struct verify_errors *e, int b, const struct value *v, int64_t first, int64_t count, struct diag *d);
+/* Bounds of elements [first, first + count), count at most BOUND_BLOCK, until the next call for this b; NULL: all are
+ * zero, or d says what failed. */
+float *errors_bound(struct verify_errors *e, int b, const struct value *v, int64_t first, int64_t count,
+                    struct diag *d);
 
 bool errors_init(struct verify_errors *e, const struct graph *g, const struct options *o,
                  struct diag *d);

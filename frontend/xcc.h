@@ -169,8 +169,8 @@ struct xcc_instruction {
         *engine; /* NULL: the row's; "dve", "act", "pool": for copies, fills and elementwise work */
 };
 /* Checks the operands against the rules of the instruction and target, at once: "k.py:12:
- * nc_matmul: stationary has 256 rows, at most 128 partitions". False adds nothing to the kernel, which has failed, until
- * xcc_rollback goes back to before. */
+ * nc_matmul: stationary has 256 rows, at most 128 partitions". False adds nothing to the kernel, which has failed,
+ * until xcc_rollback goes back to before. */
 bool xcc_emit(struct xcc_kernel *k, const struct xcc_instruction *i);
 
 /* Where building stands; going back forgets all objects, instructions and loops made since. */
@@ -193,8 +193,8 @@ const char *xcc_kernel_text(struct xcc_kernel *k);
  * the data of all constants. To be called before xcc_kernel_finish. */
 const char *xcc_kernel_assembly(struct xcc_kernel *k);
 
-/* How long an archive in memory would take on the machine that it was compiled for, as `xsim --json` says: one JSON object.
- * Sizes that are not known count as 1. */
+/* How long an archive in memory would take on the machine that it was compiled for, as `xsim --json` says: one JSON
+ * object. Sizes that are not known count as 1. */
 bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json);
 
 /* ---- what there is: the table of instructions, for binders and documentation ---- */

@@ -10,7 +10,7 @@ struct bert_sizes {
     struct dim sequence;
 };
 
-static const char *embeddings(struct model *m, const struct bert_sizes *s, const char *ids,
+static const char *embeddings(struct onnx_model *m, const struct bert_sizes *s, const char *ids,
                               const char *types)
 {
     size_t mark = scope_enter(m, "embeddings");
@@ -30,7 +30,7 @@ static const char *embeddings(struct model *m, const struct bert_sizes *s, const
 }
 
 /* 0 where a token counts, the lowest float where it is padding; N x 1 x 1 x sequence. */
-static const char *additive_mask(struct model *m, const char *x)
+static const char *additive_mask(struct onnx_model *m, const char *x)
 {
     x = binary(m, "Unsqueeze", x, constant_ints(m, 1, DIMS(1)));
     x = binary(m, "Unsqueeze", x, constant_ints(m, 1, DIMS(2)));
@@ -46,7 +46,7 @@ static const char *additive_mask(struct model *m, const char *x)
 static const float sharp = 1.6f, branch = 0.5f;
 
 /* N x sequence x width to N x heads x sequence x head, or with the last two exchanged. */
-static const char *heads(struct model *m, const struct bert_sizes *s, const char *name, const char *x,
+static const char *heads(struct onnx_model *m, const struct bert_sizes *s, const char *name, const char *x,
                          float gain, const int64_t *order)
 {
     const char *y = linear(m, name, x, s->sequence.size, s->width, s->width, gain);
@@ -55,7 +55,7 @@ static const char *heads(struct model *m, const struct bert_sizes *s, const char
     return transpose(m, y, 4, order);
 }
 
-static const char *attention(struct model *m, const struct bert_sizes *s, const char *x,
+static const char *attention(struct onnx_model *m, const struct bert_sizes *s, const char *x,
                              const char *mask)
 {
     size_t mark = scope_enter(m, "attention.self");
@@ -74,7 +74,7 @@ static const char *attention(struct model *m, const struct bert_sizes *s, const 
     return y;
 }
 
-static const char *layer(struct model *m, const struct bert_sizes *s, const char *x, const char *mask)
+static const char *layer(struct onnx_model *m, const struct bert_sizes *s, const char *x, const char *mask)
 {
     int64_t rows = s->sequence.size;
     const char *y = attention(m, s, x, mask);
@@ -85,7 +85,7 @@ static const char *layer(struct model *m, const struct bert_sizes *s, const char
     return layer_norm_primitives(m, "output.LayerNorm", binary(m, "Add", y, x), s->width);
 }
 
-void bert_base(struct model *m)
+void bert_base(struct onnx_model *m)
 {
     struct bert_sizes s = m->tiny ? (struct bert_sizes){32, 4, 128, 3, 101, 40, {"sequence", 16, 11}}
                              : (struct bert_sizes){768, 12, 3072, 12, 30522, 512, {"sequence", 128, 77}};

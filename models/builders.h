@@ -1,5 +1,5 @@
 /*
- * One builder per row of models.def: fills an empty `struct model` (name, seed, `tiny` and
+ * One builder per row of models.def: fills an empty `struct onnx_model` (name, seed, `tiny` and
  * `fixed` are set) with nodes, weights, inputs and outputs. Builders cannot fail.
  */
 #ifndef MODELS_BUILDERS_H
@@ -7,7 +7,7 @@
 
 #include "models/model.h"
 
-#define MODEL(name, builder, opset, what) void builder(struct model *m);
+#define MODEL(name, builder, opset, what) void builder(struct onnx_model *m);
 #include "models/models.def"
 #undef MODEL
 

@@ -33,7 +33,7 @@ struct gpt2_decoder {
 static const float branch = 0.1f; /* size of each branch beside embeddings of that size */
 
 /* Linear layer with the weight stored in x out, on rows flattened from all leading dimensions. */
-static const char *conv1d(struct model *m, const struct gpt2_decoder *t, const char *name, const char *x,
+static const char *conv1d(struct onnx_model *m, const struct gpt2_decoder *t, const char *name, const char *x,
                           int in, int out, float gain)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -50,7 +50,7 @@ static const char *conv1d(struct model *m, const struct gpt2_decoder *t, const c
     return y;
 }
 
-static const char *split_heads(struct model *m, const struct gpt2_decoder *t, const char *x)
+static const char *split_heads(struct onnx_model *m, const struct gpt2_decoder *t, const char *x)
 {
     struct extent batch = extent_of(m, x, 0, BATCH), rows = extent_of(m, x, 1, t->s.queries);
     int heads = t->s.heads;
@@ -59,7 +59,7 @@ static const char *split_heads(struct model *m, const struct gpt2_decoder *t, co
 }
 
 /* Rows past .. past + queries - 1 and columns 0 .. keys - 1 of the causal buffer select scores. */
-static const char *mask_scores(struct model *m, const struct gpt2_decoder *t, const char *scores,
+static const char *mask_scores(struct onnx_model *m, const struct gpt2_decoder *t, const char *scores,
                                const char *q, const char *k)
 {
     struct extent keys = extent_of(m, k, 2, t->s.keys), queries = extent_of(m, q, 2, t->s.queries);
@@ -71,7 +71,7 @@ static const char *mask_scores(struct model *m, const struct gpt2_decoder *t, co
     return t->padding ? binary(m, "Add", scores, t->padding) : scores;
 }
 
-static const char *attention(struct model *m, struct gpt2_decoder *t, int layer, const char *x)
+static const char *attention(struct onnx_model *m, struct gpt2_decoder *t, int layer, const char *x)
 {
     size_t mark = scope_enter(m, "attn");
     int width = t->s.width;
@@ -98,7 +98,7 @@ static const char *attention(struct model *m, struct gpt2_decoder *t, int layer,
     return y;
 }
 
-static const char *perceptron(struct model *m, const struct gpt2_decoder *t, const char *x)
+static const char *perceptron(struct onnx_model *m, const struct gpt2_decoder *t, const char *x)
 {
     size_t mark = scope_enter(m, "mlp");
     int width = t->s.width;
@@ -109,7 +109,7 @@ static const char *perceptron(struct model *m, const struct gpt2_decoder *t, con
 }
 
 /* Positions past, past + 1, ... as 1 x queries. */
-static const char *positions(struct model *m, const struct gpt2_decoder *t, const char *ids)
+static const char *positions(struct onnx_model *m, const struct gpt2_decoder *t, const char *ids)
 {
     struct extent from = FIXED(t->s.keys.size - t->s.queries.size), to = FIXED(t->s.keys.size);
     if (t->cached)
@@ -123,7 +123,7 @@ static const char *positions(struct model *m, const struct gpt2_decoder *t, cons
     return binary(m, "Unsqueeze", range, constant_ints(m, 1, DIMS(0)));
 }
 
-static void inputs_of_the_past(struct model *m, struct gpt2_decoder *t)
+static void inputs_of_the_past(struct onnx_model *m, struct gpt2_decoder *t)
 {
     const struct gpt2_sizes *s = &t->s;
     const struct dim shape[] = {BATCH, SIZE(s->heads), s->past, SIZE(s->width / s->heads)};
@@ -145,7 +145,7 @@ static void inputs_of_the_past(struct model *m, struct gpt2_decoder *t)
     t->padding = binary(m, "Mul", mask, constant_float(m, -3.4028235e38f));
 }
 
-static void outputs_with_the_past(struct model *m, const struct gpt2_decoder *t)
+static void outputs_with_the_past(struct onnx_model *m, const struct gpt2_decoder *t)
 {
     const struct gpt2_sizes *s = &t->s;
     const struct dim shape[] = {BATCH, SIZE(s->heads), s->keys, SIZE(s->width / s->heads)};
@@ -158,7 +158,7 @@ static void outputs_with_the_past(struct model *m, const struct gpt2_decoder *t)
     }
 }
 
-static void build(struct model *m, struct gpt2_decoder *t)
+static void build(struct onnx_model *m, struct gpt2_decoder *t)
 {
     const struct gpt2_sizes *s = &t->s;
     int width = s->width;
@@ -193,7 +193,7 @@ static const struct gpt2_sizes small = {
 static const struct gpt2_sizes tiny = {
     .width = 32, .heads = 4, .layers = 3, .vocabulary = 103, .positions = 40};
 
-void gpt2(struct model *m)
+void gpt2(struct onnx_model *m)
 {
     struct gpt2_decoder t = {.s = m->tiny ? tiny : small};
     t.s.queries = t.s.keys =
@@ -201,7 +201,7 @@ void gpt2(struct model *m)
     build(m, &t);
 }
 
-void gpt2_decode(struct model *m)
+void gpt2_decode(struct onnx_model *m)
 {
     struct gpt2_decoder t = {.s = m->tiny ? tiny : small, .cached = true};
     int64_t past = m->tiny ? 15 : 512, other = m->tiny ? 7 : 40;

@@ -34,7 +34,7 @@ struct model_image image_of(struct model_image x, const char *value)
     return x;
 }
 
-static struct model_image convolve(struct model *m, const char *name, struct model_image x,
+static struct model_image convolve(struct onnx_model *m, const char *name, struct model_image x,
                              struct convolution c, int pad)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -53,19 +53,19 @@ static struct model_image convolve(struct model *m, const char *name, struct mod
     return y;
 }
 
-struct model_image conv(struct model *m, const char *name, struct model_image x, struct convolution c)
+struct model_image conv(struct onnx_model *m, const char *name, struct model_image x, struct convolution c)
 {
     return convolve(m, name, x, c, c.kernel / 2);
 }
 
-struct model_image conv_patches(struct model *m, const char *name, struct model_image x, int channels,
+struct model_image conv_patches(struct onnx_model *m, const char *name, struct model_image x, int channels,
                           int patch)
 {
     struct convolution c = {channels, patch, patch, .bias = true, .gain = 1};
     return convolve(m, name, x, c, 0);
 }
 
-struct model_image batch_norm(struct model *m, const char *name, struct model_image x, float scale)
+struct model_image batch_norm(struct onnx_model *m, const char *name, struct model_image x, float scale)
 {
     size_t mark = scope_enter(m, "%s", name);
     int64_t n = x.channels;
@@ -79,51 +79,51 @@ struct model_image batch_norm(struct model *m, const char *name, struct model_im
     return x;
 }
 
-struct model_image global_average(struct model *m, struct model_image x)
+struct model_image global_average(struct onnx_model *m, struct model_image x)
 {
     return (struct model_image){emit(m, "GlobalAveragePool", INPUTS(x.value), NULL), x.channels, 1, 1};
 }
 
-const char *relu(struct model *m, const char *x)
+const char *relu(struct onnx_model *m, const char *x)
 {
     return emit(m, "Relu", INPUTS(x), NULL);
 }
 
-const char *clip(struct model *m, const char *x, float low, float high)
+const char *clip(struct onnx_model *m, const char *x, float low, float high)
 {
     const char *from = constant_float(m, low), *to = constant_float(m, high);
     return emit(m, "Clip", INPUTS(x, from, to), NULL);
 }
 
-const char *binary(struct model *m, const char *op, const char *a, const char *b)
+const char *binary(struct onnx_model *m, const char *op, const char *a, const char *b)
 {
     return emit(m, op, INPUTS(a, b), NULL);
 }
 
-static const char *with_constant(struct model *m, const char *op, const char *x, float c)
+static const char *with_constant(struct onnx_model *m, const char *op, const char *x, float c)
 {
     return binary(m, op, x, constant_float(m, c));
 }
 
-const char *silu(struct model *m, const char *x)
+const char *silu(struct onnx_model *m, const char *x)
 {
     return binary(m, "Mul", x, emit(m, "Sigmoid", INPUTS(x), NULL));
 }
 
-const char *hard_swish(struct model *m, const char *x)
+const char *hard_swish(struct onnx_model *m, const char *x)
 {
     const char *gate = clip(m, with_constant(m, "Add", x, 3), 0, 6);
     return with_constant(m, "Div", binary(m, "Mul", x, gate), 6);
 }
 
-const char *gelu_erf(struct model *m, const char *x)
+const char *gelu_erf(struct onnx_model *m, const char *x)
 {
     const char *e = emit(m, "Erf", INPUTS(with_constant(m, "Div", x, sqrtf(2.0f))), NULL);
     const char *product = binary(m, "Mul", x, with_constant(m, "Add", e, 1));
     return with_constant(m, "Mul", product, 0.5f);
 }
 
-const char *gelu_tanh(struct model *m, const char *x)
+const char *gelu_tanh(struct onnx_model *m, const char *x)
 {
     const char *half = with_constant(m, "Mul", x, 0.5f);
     const char *cube = with_constant(m, "Mul", with_constant(m, "Pow", x, 3), 0.044715f);
@@ -132,7 +132,7 @@ const char *gelu_tanh(struct model *m, const char *x)
     return binary(m, "Mul", half, t);
 }
 
-const char *transpose(struct model *m, const char *x, int rank, const int64_t *order)
+const char *transpose(struct onnx_model *m, const char *x, int rank, const int64_t *order)
 {
     struct attribute perm = {.name = "perm", .kind = ATTRIBUTE_INTS, .count = rank};
     for (int i = 0; i < rank; i++)
@@ -140,7 +140,7 @@ const char *transpose(struct model *m, const char *x, int rank, const int64_t *o
     return emit(m, "Transpose", INPUTS(x), (const struct attribute[]){perm, {.name = NULL}});
 }
 
-const char *linear_gemm(struct model *m, const char *name, const char *x, int in, int out,
+const char *linear_gemm(struct onnx_model *m, const char *name, const char *x, int in, int out,
                         float gain)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -153,7 +153,7 @@ const char *linear_gemm(struct model *m, const char *name, const char *x, int in
     return y;
 }
 
-const char *linear(struct model *m, const char *name, const char *x, int64_t rows, int in, int out,
+const char *linear(struct onnx_model *m, const char *name, const char *x, int64_t rows, int in, int out,
                    float gain)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -165,13 +165,13 @@ const char *linear(struct model *m, const char *name, const char *x, int64_t row
     return y;
 }
 
-static void norm_weights(struct model *m, int width, const char **gamma, const char **beta)
+static void norm_weights(struct onnx_model *m, int width, const char **gamma, const char **beta)
 {
     *gamma = weight(m, "weight", FILL(UNIFORM, 0.8f, 1.2f), 1, DIMS(width));
     *beta = weight(m, "bias", bias_fill(), 1, DIMS(width));
 }
 
-const char *layer_norm_primitives(struct model *m, const char *name, const char *x, int width)
+const char *layer_norm_primitives(struct onnx_model *m, const char *name, const char *x, int width)
 {
     size_t mark = scope_enter(m, "%s", name);
     const char *gamma, *beta;
@@ -187,7 +187,7 @@ const char *layer_norm_primitives(struct model *m, const char *name, const char 
     return y;
 }
 
-const char *layer_norm(struct model *m, const char *name, const char *x, int width)
+const char *layer_norm(struct onnx_model *m, const char *name, const char *x, int width)
 {
     size_t mark = scope_enter(m, "%s", name);
     const char *gamma, *beta;
@@ -198,7 +198,7 @@ const char *layer_norm(struct model *m, const char *name, const char *x, int wid
     return y;
 }
 
-struct extent extent_of(struct model *m, const char *x, int axis, struct dim d)
+struct extent extent_of(struct onnx_model *m, const char *x, int axis, struct dim d)
 {
     if (m->fixed || !d.symbol)
         return FIXED(d.size);
@@ -208,12 +208,12 @@ struct extent extent_of(struct model *m, const char *x, int axis, struct dim d)
                            emit(m, "Gather", INPUTS(shape, index), ATTRIBUTES(INT("axis", 0)))};
 }
 
-const char *extent_scalar(struct model *m, struct extent e)
+const char *extent_scalar(struct onnx_model *m, struct extent e)
 {
     return e.scalar ? e.scalar : constant_int(m, e.size);
 }
 
-const char *extent_vector(struct model *m, int n, const struct extent *e)
+const char *extent_vector(struct onnx_model *m, int n, const struct extent *e)
 {
     const char *parts[MAX_RANK + 1] = {0};
     int64_t sizes[MAX_RANK];
@@ -230,12 +230,12 @@ const char *extent_vector(struct model *m, int n, const struct extent *e)
     return n == 1 ? parts[0] : emit(m, "Concat", parts, ATTRIBUTES(INT("axis", 0)));
 }
 
-const char *reshape(struct model *m, const char *x, int n, const struct extent *e)
+const char *reshape(struct onnx_model *m, const char *x, int n, const struct extent *e)
 {
     return binary(m, "Reshape", x, extent_vector(m, n, e));
 }
 
-const char *slice(struct model *m, const char *x, int axis, struct extent from, struct extent to)
+const char *slice(struct onnx_model *m, const char *x, int axis, struct extent from, struct extent to)
 {
     const char *start = extent_vector(m, 1, &from), *end = extent_vector(m, 1, &to);
     const char *axes = constant_ints(m, 1, DIMS(axis)), *step = constant_ints(m, 1, DIMS(1));

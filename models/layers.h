@@ -22,36 +22,36 @@ struct convolution {
     float gain;
 };
 /* Square kernel, padded by kernel / 2 (rounded down) on every side. */
-struct model_image conv(struct model *m, const char *name, struct model_image x, struct convolution c);
+struct model_image conv(struct onnx_model *m, const char *name, struct model_image x, struct convolution c);
 /* Convolution without padding, kernel = stride = `patch`, with bias. */
-struct model_image conv_patches(struct model *m, const char *name, struct model_image x, int channels,
+struct model_image conv_patches(struct onnx_model *m, const char *name, struct model_image x, int channels,
                           int patch);
 /* Batch normalisation for inference; its scale is drawn around `scale`. */
-struct model_image batch_norm(struct model *m, const char *name, struct model_image x, float scale);
-struct model_image global_average(struct model *m, struct model_image x);
+struct model_image batch_norm(struct onnx_model *m, const char *name, struct model_image x, float scale);
+struct model_image global_average(struct onnx_model *m, struct model_image x);
 struct model_image image_of(struct model_image x, const char *value); /* same dimensions, another value */
 
 /* --- any shape --- */
 
-const char *relu(struct model *m, const char *x);
-const char *clip(struct model *m, const char *x, float low, float high);
-const char *silu(struct model *m, const char *x);       /* x * Sigmoid(x) */
-const char *hard_swish(struct model *m, const char *x); /* x * Clip(x + 3, 0, 6) / 6 */
-const char *gelu_erf(struct model *m, const char *x);   /* x / sqrt 2, Erf, + 1, products */
-const char *gelu_tanh(struct model *m, const char *x);  /* GPT-2's, with Pow(x, 3) */
-const char *binary(struct model *m, const char *op, const char *a, const char *b);
-const char *transpose(struct model *m, const char *x, int rank, const int64_t *order);
+const char *relu(struct onnx_model *m, const char *x);
+const char *clip(struct onnx_model *m, const char *x, float low, float high);
+const char *silu(struct onnx_model *m, const char *x);  /* x * Sigmoid(x) */
+const char *hard_swish(struct onnx_model *m, const char *x); /* x * Clip(x + 3, 0, 6) / 6 */
+const char *gelu_erf(struct onnx_model *m, const char *x); /* x / sqrt 2, Erf, + 1, products */
+const char *gelu_tanh(struct onnx_model *m, const char *x); /* GPT-2's, with Pow(x, 3) */
+const char *binary(struct onnx_model *m, const char *op, const char *a, const char *b);
+const char *transpose(struct onnx_model *m, const char *x, int rank, const int64_t *order);
 
 /* Gemm(transB = 1) on rank 2, as nn.Linear there. */
-const char *linear_gemm(struct model *m, const char *name, const char *x, int in, int out,
+const char *linear_gemm(struct onnx_model *m, const char *name, const char *x, int in, int out,
                         float gain);
 /* Add(bias, MatMul(x, w)), as nn.Linear on rank 3 and more. `rows` counts the rows of x. */
-const char *linear(struct model *m, const char *name, const char *x, int64_t rows, int in, int out,
+const char *linear(struct onnx_model *m, const char *name, const char *x, int64_t rows, int in, int out,
                    float gain);
 
 /* Layer normalisation over the last dimension: as nine primitives, or as one op (opset 17). */
-const char *layer_norm_primitives(struct model *m, const char *name, const char *x, int width);
-const char *layer_norm(struct model *m, const char *name, const char *x, int width);
+const char *layer_norm_primitives(struct onnx_model *m, const char *name, const char *x, int width);
+const char *layer_norm(struct onnx_model *m, const char *name, const char *x, int width);
 
 /* --- shapes --- */
 
@@ -62,18 +62,18 @@ struct extent {
 };
 #define FIXED(n) ((struct extent){(n), NULL})
 /* Dimension `axis` of x, whose declaration is `d`: Shape and Gather unless it is fixed. */
-struct extent extent_of(struct model *m, const char *x, int axis, struct dim d);
+struct extent extent_of(struct onnx_model *m, const char *x, int axis, struct dim d);
 /* int64 scalar or vector with these values. */
-const char *extent_scalar(struct model *m, struct extent e);
-const char *extent_vector(struct model *m, int n, const struct extent *e);
-const char *reshape(struct model *m, const char *x, int n, const struct extent *e);
+const char *extent_scalar(struct onnx_model *m, struct extent e);
+const char *extent_vector(struct onnx_model *m, int n, const struct extent *e);
+const char *reshape(struct onnx_model *m, const char *x, int n, const struct extent *e);
 #define EXTENTS(...)                                                                               \
     (int)(sizeof((struct extent[]){__VA_ARGS__}) / sizeof(struct extent)), (const struct extent[]) \
     {                                                                                              \
         __VA_ARGS__                                                                                \
     }
 /* Elements from .. to - 1 along one axis. */
-const char *slice(struct model *m, const char *x, int axis, struct extent from, struct extent to);
+const char *slice(struct onnx_model *m, const char *x, int axis, struct extent from, struct extent to);
 
 /* Symbols used by all models, with the sizes of the two test data sets. */
 #define BATCH   ((struct dim){"batch", 1, 2})

@@ -10,7 +10,7 @@
 
 static const struct model_row {
     const char *name;
-    void (*builder)(struct model *m);
+    void (*builder)(struct onnx_model *m);
     int opset;
     const char *what;
 } rows[] = {
@@ -57,7 +57,7 @@ static bool make_folder(char *path, struct diag *d)
     }
 }
 
-static int64_t parameters(const struct model *m)
+static int64_t parameters(const struct onnx_model *m)
 {
     int64_t total = 0;
     for (int i = 0; i < m->weight_count; i++) {
@@ -72,12 +72,12 @@ static int64_t parameters(const struct model *m)
 static bool write_one(const struct model_row *row, const struct model_options *o, struct diag *d)
 {
     struct arena a = {0};
-    struct model m = {.arena = &a,
-                      .name = row->name,
-                      .seed = row->name,
-                      .tiny = o->tiny,
-                      .fixed = o->fixed,
-                      .opset = row->opset};
+    struct onnx_model m = {.arena = &a,
+                           .name = row->name,
+                           .seed = row->name,
+                           .tiny = o->tiny,
+                           .fixed = o->fixed,
+                           .opset = row->opset};
     row->builder(&m);
     char *folder = arena_printf(&a, "%s/%s", o->out, row->name);
     bool ok = make_folder(folder, d) && model_write(&m, folder, o->external, d) &&

@@ -9,21 +9,21 @@
 
 /* An activation and the gain that restores unit variance: 1 / sqrt(E[f(x)^2]) for normal x. */
 struct mobile_activation {
-    const char *(*apply)(struct model *m, const char *x);
+    const char *(*apply)(struct onnx_model *m, const char *x);
     float gain;
 };
 
-static const char *relu6(struct model *m, const char *x)
+static const char *relu6(struct onnx_model *m, const char *x)
 {
     return clip(m, x, 0, 6);
 }
 
-static const char *hard_sigmoid(struct model *m, const char *x)
+static const char *hard_sigmoid(struct onnx_model *m, const char *x)
 {
     return emit(m, "HardSigmoid", INPUTS(x), ATTRIBUTES(FLOAT("alpha", 1.0f / 6)));
 }
 
-static const char *sigmoid(struct model *m, const char *x)
+static const char *sigmoid(struct onnx_model *m, const char *x)
 {
     return emit(m, "Sigmoid", INPUTS(x), NULL);
 }
@@ -43,15 +43,15 @@ struct mobile_block {
 /* How a network spells the gate. */
 struct gate {
     const struct mobile_activation *activation;
-    const char *(*weigh)(struct model *m, const char *x);
+    const char *(*weigh)(struct onnx_model *m, const char *x);
 };
 
-static int scaled(const struct model *m, int channels)
+static int scaled(const struct onnx_model *m, int channels)
 {
     return !m->tiny ? channels : channels < 64 ? 8 : channels / 8;
 }
 
-static struct model_image conv_bn(struct model *m, const char *name, struct model_image x, struct convolution c,
+static struct model_image conv_bn(struct onnx_model *m, const char *name, struct model_image x, struct convolution c,
                             const struct mobile_activation *a, float scale)
 {
     size_t mark = scope_enter(m, "%s", name);
@@ -62,7 +62,7 @@ static struct model_image conv_bn(struct model *m, const char *name, struct mode
     return x;
 }
 
-static struct model_image excite(struct model *m, struct model_image x, int squeezed, const struct gate *gate)
+static struct model_image excite(struct onnx_model *m, struct model_image x, int squeezed, const struct gate *gate)
 {
     size_t mark = scope_enter(m, "se");
     struct convolution down = {squeezed, 1, 1, .bias = true, .gain = 1};
@@ -75,7 +75,7 @@ static struct model_image excite(struct model *m, struct model_image x, int sque
 }
 
 /* `gain_in` is 1 for an input of unit variance, an activation's gain after that activation. */
-static struct model_image inverted_residual(struct model *m, struct model_image in, const struct mobile_block *b,
+static struct model_image inverted_residual(struct onnx_model *m, struct model_image in, const struct mobile_block *b,
                                       const struct gate *gate, float gain_in)
 {
     const struct mobile_activation *a = b->activation;
@@ -105,7 +105,7 @@ struct network {
     struct gate gate;
 };
 
-static struct model_image features(struct model *m, const struct network *n, int count,
+static struct model_image features(struct onnx_model *m, const struct network *n, int count,
                              const struct mobile_block *blocks, int head)
 {
     int side = m->tiny ? 64 : 224;
@@ -132,20 +132,20 @@ static struct model_image features(struct model *m, const struct network *n, int
     return x;
 }
 
-static void classify(struct model *m, const char *x, int channels)
+static void classify(struct onnx_model *m, const char *x, int channels)
 {
     int classes = m->tiny ? 10 : 1000;
     const char *y = linear_gemm(m, "classifier", x, channels, classes, 2);
     model_output(m, "output", y, 2, (struct dim[]){BATCH, SIZE(classes)});
 }
 
-static const char *flatten(struct model *m, struct model_image x)
+static const char *flatten(struct onnx_model *m, struct model_image x)
 {
     return emit(m, "Flatten", INPUTS(global_average(m, x).value), ATTRIBUTES(INT("axis", 1)));
 }
 
 /* t, channels, repeats and stride of the paper's table 2 become one row per block. */
-void mobilenet_v2(struct model *m)
+void mobilenet_v2(struct onnx_model *m)
 {
     static const int stages[][4] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                     {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
@@ -170,7 +170,7 @@ void mobilenet_v2(struct model *m)
     classify(m, mean, x.channels);
 }
 
-void mobilenet_v3(struct model *m)
+void mobilenet_v3(struct onnx_model *m)
 {
     const struct mobile_activation *re = &use_relu, *hs = &use_hard_swish;
     const struct mobile_block blocks[] = {{3, 1, 16, 16, 0, re, 0, 0},     {3, 2, 64, 24, 0, re, 0, 0},
@@ -187,7 +187,7 @@ void mobilenet_v3(struct model *m)
     classify(m, hard_swish(m, y), scaled(m, 1280));
 }
 
-void efficientnet_b0(struct model *m)
+void efficientnet_b0(struct onnx_model *m)
 {
     /* widening, kernel, stride, channels, repeats */
     static const int stages[][5] = {{1, 3, 1, 16, 1}, {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2},

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t scope_enter(struct model *m, const char *fmt, ...)
+size_t scope_enter(struct onnx_model *m, const char *fmt, ...)
 {
     size_t mark = strlen(m->scope), at = mark;
     if (mark && mark + 1 < sizeof m->scope)
@@ -15,12 +15,12 @@ size_t scope_enter(struct model *m, const char *fmt, ...)
     return mark;
 }
 
-void scope_leave(struct model *m, size_t mark)
+void scope_leave(struct onnx_model *m, size_t mark)
 {
     m->scope[mark] = 0;
 }
 
-const char *model_input(struct model *m, const char *name, struct fill fill, int rank,
+const char *model_input(struct onnx_model *m, const char *name, struct fill fill, int rank,
                         const struct dim *dims)
 {
     ARENA_GROW(m->arena, m->inputs, m->input_count, m->input_cap);
@@ -31,7 +31,7 @@ const char *model_input(struct model *m, const char *name, struct fill fill, int
     return p->name;
 }
 
-void model_output(struct model *m, const char *name, const char *value, int rank,
+void model_output(struct onnx_model *m, const char *name, const char *value, int rank,
                   const struct dim *dims)
 {
     ARENA_GROW(m->arena, m->outputs, m->output_count, m->output_cap);
@@ -50,7 +50,7 @@ void model_output(struct model *m, const char *name, const char *value, int rank
     }
 }
 
-const char *weight(struct model *m, const char *name, struct fill fill, int rank,
+const char *weight(struct onnx_model *m, const char *name, struct fill fill, int rank,
                    const int64_t *dims)
 {
     ARENA_GROW(m->arena, m->weights, m->weight_count, m->weight_cap);
@@ -61,7 +61,7 @@ const char *weight(struct model *m, const char *name, struct fill fill, int rank
     return w->name;
 }
 
-static Onnx__AttributeProto *attribute_proto(struct model *m, const struct attribute *a)
+static Onnx__AttributeProto *attribute_proto(struct onnx_model *m, const struct attribute *a)
 {
     Onnx__AttributeProto *p = ARENA_NEW(m->arena, Onnx__AttributeProto);
     onnx__attribute_proto__init(p);
@@ -85,7 +85,7 @@ static Onnx__AttributeProto *attribute_proto(struct model *m, const struct attri
     return p;
 }
 
-static Onnx__NodeProto *add_node(struct model *m, const char *op, const char *const *inputs,
+static Onnx__NodeProto *add_node(struct onnx_model *m, const char *op, const char *const *inputs,
                                  int output_count, const char **outputs)
 {
     Onnx__NodeProto *n = ARENA_NEW(m->arena, Onnx__NodeProto);
@@ -111,7 +111,7 @@ static Onnx__NodeProto *add_node(struct model *m, const char *op, const char *co
     return n;
 }
 
-void emit_many(struct model *m, const char *op, const char *const *inputs,
+void emit_many(struct onnx_model *m, const char *op, const char *const *inputs,
                const struct attribute *attributes, int output_count, const char **outputs)
 {
     Onnx__NodeProto *n = add_node(m, op, inputs, output_count, outputs);
@@ -122,7 +122,7 @@ void emit_many(struct model *m, const char *op, const char *const *inputs,
         n->attribute[i] = attribute_proto(m, &attributes[i]);
 }
 
-const char *emit(struct model *m, const char *op, const char *const *inputs,
+const char *emit(struct onnx_model *m, const char *op, const char *const *inputs,
                  const struct attribute *attributes)
 {
     const char *output;
@@ -130,7 +130,7 @@ const char *emit(struct model *m, const char *op, const char *const *inputs,
     return output;
 }
 
-static const char *constant(struct model *m, int element_type, int rank, size_t count,
+static const char *constant(struct onnx_model *m, int element_type, int rank, size_t count,
                             size_t element_size, const uint64_t *bits)
 {
     const char *output;
@@ -156,19 +156,19 @@ static const char *constant(struct model *m, int element_type, int rank, size_t 
     return output;
 }
 
-const char *constant_float(struct model *m, float v)
+const char *constant_float(struct onnx_model *m, float v)
 {
     uint32_t word;
     memcpy(&word, &v, sizeof word);
     return constant(m, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, 0, 1, 4, &(uint64_t){word});
 }
 
-const char *constant_int(struct model *m, int64_t v)
+const char *constant_int(struct onnx_model *m, int64_t v)
 {
     return constant(m, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, 0, 1, 8, &(uint64_t){(uint64_t)v});
 }
 
-const char *constant_ints(struct model *m, int n, const int64_t *v)
+const char *constant_ints(struct onnx_model *m, int n, const int64_t *v)
 {
     return constant(m, ONNX__TENSOR_PROTO__DATA_TYPE__INT64, 1, (size_t)n, 8, (const uint64_t *)v);
 }

@@ -41,7 +41,7 @@ struct weight {
     struct fill fill;
 };
 
-struct model {
+struct onnx_model {
     struct arena *arena;
     const char *name;
     const char *seed; /* weights depend on it and on their names: equal seeds, equal weights */
@@ -59,18 +59,18 @@ struct model {
 };
 
 /* Names below are in a scope until the matching scope_leave(mark). */
-size_t scope_enter(struct model *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void scope_leave(struct model *m, size_t mark);
+size_t scope_enter(struct onnx_model *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void scope_leave(struct onnx_model *m, size_t mark);
 
 /* Inputs and outputs, in graph order. IMAGE and TOKENS inputs take their contents from `fill`. */
-const char *model_input(struct model *m, const char *name, struct fill fill, int rank,
+const char *model_input(struct onnx_model *m, const char *name, struct fill fill, int rank,
                         const struct dim *dims);
 /* `value` is renamed: the node that made it now produces `name`. Call after its last use. */
-void model_output(struct model *m, const char *name, const char *value, int rank,
+void model_output(struct onnx_model *m, const char *name, const char *value, int rank,
                   const struct dim *dims);
 
 /* An initializer named SCOPE.name. */
-const char *weight(struct model *m, const char *name, struct fill fill, int rank,
+const char *weight(struct onnx_model *m, const char *name, struct fill fill, int rank,
                    const int64_t *dims);
 
 enum attribute_kind { ATTRIBUTE_INT = 1, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS };
@@ -102,20 +102,20 @@ struct attribute {
  * Adds a node with one output and returns the output's name; `attributes` may be NULL. Two calls
  * that add nodes must not stand in one argument list: C leaves their order to the compiler.
  */
-const char *emit(struct model *m, const char *op, const char *const *inputs,
+const char *emit(struct onnx_model *m, const char *op, const char *const *inputs,
                  const struct attribute *attributes);
 /* The same with several outputs, whose names are stored. */
-void emit_many(struct model *m, const char *op, const char *const *inputs,
+void emit_many(struct onnx_model *m, const char *op, const char *const *inputs,
                const struct attribute *attributes, int output_count, const char **outputs);
 
 /* Constant nodes, as exporters write small numbers. */
-const char *constant_float(struct model *m, float v);                /* rank 0 */
-const char *constant_int(struct model *m, int64_t v);                /* rank 0 */
-const char *constant_ints(struct model *m, int n, const int64_t *v); /* rank 1 */
+const char *constant_float(struct onnx_model *m, float v);           /* rank 0 */
+const char *constant_int(struct onnx_model *m, int64_t v);           /* rank 0 */
+const char *constant_ints(struct onnx_model *m, int n, const int64_t *v); /* rank 1 */
 
 /* Writes FOLDER/model.onnx, with `external` also FOLDER/model.onnx.data, both or none. */
-bool model_write(const struct model *m, const char *folder, bool external, struct diag *d);
+bool model_write(const struct onnx_model *m, const char *folder, bool external, struct diag *d);
 /* Writes FOLDER/test_data_set_{0,1}/input_N.npy; set 1 only if a dimension is symbolic. */
-bool model_write_inputs(const struct model *m, const char *folder, struct diag *d);
+bool model_write_inputs(const struct onnx_model *m, const char *folder, struct diag *d);
 
 #endif

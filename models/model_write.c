@@ -55,7 +55,7 @@ static uint64_t weight_bytes(const struct weight *w)
     return n;
 }
 
-static void put_contents(FILE *f, const struct model *m, const struct weight *w)
+static void put_contents(FILE *f, const struct onnx_model *m, const struct weight *w)
 {
     uint8_t chunk[CHUNK];
     struct filler filler;
@@ -109,7 +109,7 @@ static void describe(struct stored *s, struct arena *a, const struct weight *w)
         s->size += 1 + varint_size(s->bytes) + s->bytes;
 }
 
-static Onnx__ValueInfoProto *port_proto(struct arena *a, const struct model *m,
+static Onnx__ValueInfoProto *port_proto(struct arena *a, const struct onnx_model *m,
                                         const struct port *p)
 {
     Onnx__ValueInfoProto *v = ARENA_NEW(a, Onnx__ValueInfoProto);
@@ -140,7 +140,7 @@ static Onnx__ValueInfoProto *port_proto(struct arena *a, const struct model *m,
     return v;
 }
 
-static void describe_graph(Onnx__GraphProto *g, struct arena *a, const struct model *m)
+static void describe_graph(Onnx__GraphProto *g, struct arena *a, const struct onnx_model *m)
 {
     onnx__graph_proto__init(g);
     g->name = arena_strdup(a, m->name);
@@ -156,7 +156,7 @@ static void describe_graph(Onnx__GraphProto *g, struct arena *a, const struct mo
         g->output[i] = port_proto(a, m, &m->outputs[i]);
 }
 
-static void put_model_head(FILE *f, const struct model *m)
+static void put_model_head(FILE *f, const struct onnx_model *m)
 {
     Onnx__OperatorSetIdProto opset;
     onnx__operator_set_id_proto__init(&opset);
@@ -171,7 +171,7 @@ static void put_model_head(FILE *f, const struct model *m)
     put_message(f, &head.base);
 }
 
-static bool write_external(const struct model *m, const struct stored *stored, struct out_file *o,
+static bool write_external(const struct onnx_model *m, const struct stored *stored, struct out_file *o,
                            const char *path, struct diag *d)
 {
     if (!out_open(o, path, d))
@@ -188,7 +188,7 @@ static bool write_external(const struct model *m, const struct stored *stored, s
     return true;
 }
 
-static void write_internal(const struct model *m, const struct stored *stored, FILE *f,
+static void write_internal(const struct onnx_model *m, const struct stored *stored, FILE *f,
                            const Onnx__GraphProto *g)
 {
     uint64_t size = onnx__graph_proto__get_packed_size(g);
@@ -210,7 +210,7 @@ static void write_internal(const struct model *m, const struct stored *stored, F
     }
 }
 
-bool model_write(const struct model *m, const char *folder, bool external, struct diag *d)
+bool model_write(const struct onnx_model *m, const char *folder, bool external, struct diag *d)
 {
     struct arena a = {0};
     struct stored *stored = ARENA_ARRAY(&a, struct stored, m->weight_count);
@@ -247,7 +247,7 @@ bool model_write(const struct model *m, const char *folder, bool external, struc
     return ok;
 }
 
-static bool write_npy(const struct model *m, const struct port *p, int set, const char *path,
+static bool write_npy(const struct onnx_model *m, const struct port *p, int set, const char *path,
                       struct diag *d)
 {
     struct weight w = {.name = p->name, .rank = p->rank, .fill = p->fill};
@@ -277,7 +277,7 @@ static bool write_npy(const struct model *m, const struct port *p, int set, cons
     return out_commit(&o, d);
 }
 
-bool model_write_inputs(const struct model *m, const char *folder, struct diag *d)
+bool model_write_inputs(const struct onnx_model *m, const char *folder, struct diag *d)
 {
     bool symbolic = false;
     for (int i = 0; i < m->input_count; i++)

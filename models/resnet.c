@@ -5,7 +5,7 @@
 
 static const float he = 1.55f; /* a little below sqrt 2: batch norm statistics add some variance */
 
-static struct model_image conv_bn(struct model *m, const char *conv_name, const char *bn_name,
+static struct model_image conv_bn(struct onnx_model *m, const char *conv_name, const char *bn_name,
                             struct model_image x, int channels, int kernel, int stride, float scale)
 {
     x = conv(
@@ -14,7 +14,7 @@ static struct model_image conv_bn(struct model *m, const char *conv_name, const 
     return batch_norm(m, bn_name, x, scale);
 }
 
-static struct model_image bottleneck(struct model *m, struct model_image x, int width, int stride)
+static struct model_image bottleneck(struct onnx_model *m, struct model_image x, int width, int stride)
 {
     struct model_image y = conv_bn(m, "conv1", "bn1", x, width, 1, 1, 1);
     y = conv_bn(m, "conv2", "bn2", image_of(y, relu(m, y.value)), width, 3, stride, 1);
@@ -24,7 +24,7 @@ static struct model_image bottleneck(struct model *m, struct model_image x, int 
     return image_of(y, relu(m, binary(m, "Add", y.value, x.value)));
 }
 
-void resnet50(struct model *m)
+void resnet50(struct onnx_model *m)
 {
     static const int repeats[] = {3, 4, 6, 3};
     int base = m->tiny ? 4 : 64, side = m->tiny ? 64 : 224, classes = m->tiny ? 10 : 1000;

@@ -13,7 +13,7 @@ struct vit_sizes {
 
 static const float branch = 0.3f; /* gain of each branch's last product */
 
-static const char *attention(struct model *m, const struct vit_sizes *s, const char *x)
+static const char *attention(struct onnx_model *m, const struct vit_sizes *s, const char *x)
 {
     size_t mark = scope_enter(m, "attn");
     int width = s->width, head = width / s->heads;
@@ -38,7 +38,7 @@ static const char *attention(struct model *m, const struct vit_sizes *s, const c
     return y;
 }
 
-static const char *perceptron(struct model *m, const struct vit_sizes *s, const char *x)
+static const char *perceptron(struct onnx_model *m, const struct vit_sizes *s, const char *x)
 {
     size_t mark = scope_enter(m, "mlp");
     x = gelu_erf(m, linear(m, "fc1", x, s->tokens, s->width, s->hidden, 1));
@@ -47,7 +47,7 @@ static const char *perceptron(struct model *m, const struct vit_sizes *s, const 
     return x;
 }
 
-static const char *patches(struct model *m, struct vit_sizes *s, int side)
+static const char *patches(struct onnx_model *m, struct vit_sizes *s, int side)
 {
     struct model_image x = {.channels = 3, .height = side, .width = side};
     x.value = model_input(m, "input", FILL(IMAGE, (float)side, 0), 4,
@@ -66,7 +66,7 @@ static const char *patches(struct model *m, struct vit_sizes *s, int side)
     return binary(m, "Add", y, weight(m, "pos_embed", unit, 3, DIMS(1, s->tokens, s->width)));
 }
 
-void vit_b_16(struct model *m)
+void vit_b_16(struct onnx_model *m)
 {
     struct vit_sizes s = {.width = 768, .heads = 12, .hidden = 3072, .layers = 12};
     if (m->tiny)

@@ -351,7 +351,8 @@ static bool cast_product(struct caster *c, struct node *n)
         return true;
     }
     if (n->op == OP_sdpa && (is_cache(n->in[1]) || is_cache(n->in[2]))) {
-        why(c->o, n, "autocast.cache", "kept in FP32: what an input holds of keys takes longer to round than to multiply");
+        why(c->o, n, "autocast.cache",
+            "kept in FP32: what an input holds of keys takes longer to round than to multiply");
         return true;
     }
     bool winograd = is_winograd(c, n, &way);

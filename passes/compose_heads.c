@@ -112,7 +112,8 @@ static struct value *grouped(struct compose *c, struct node *at, struct value *x
     t.rank = 5;
     t.dims[4] = x->type.dims[3], t.dims[3] = x->type.dims[2];
     t.dims[1] = shape[1], t.dims[2] = shape[2];
-    if (!dim_is_const(t.dims[4])) { /* a mask over all keys: one dim at most can be left open, and the one inserted is 1 */
+    if (!dim_is_const(
+            t.dims[4])) { /* a mask over all keys: one dim at most can be left open, and the one inserted is 1 */
         struct value *axes = constant_i64s(c->g, (int64_t[]){2}, 1);
         return one ? emit2(at, OP_unsqueeze, x, axes, c->d) : NULL;
     }

@@ -1,6 +1,6 @@
 /*
- * Rows written along an axis, as exporters write it: the axis turned to the front, ScatterND, and back. Nothing is turned, and a
- * cache can stay in place.
+ * Rows written along an axis, as exporters write it: the axis turned to the front, ScatterND, and back. Nothing is
+ * turned, and a cache can stay in place.
  */
 #include "passes/compose.h"
 
@@ -32,8 +32,8 @@ struct value *compose_scatter_along(struct compose *c, struct node *n)
     struct node *s = made_by(n->in[0], OP_scatter_nd), *t = s ? made_by(s->in[0], OP_transpose) : NULL;
     int64_t axis = t && is_tensor(t->in[0]) && t->in[0]->type.rank > 0 ? axis_to_front(t) : 0;
     const struct type *at = s ? &s->in[1]->type : NULL;
-    if (!axis || !front_to_axis(n, axis) || !value_has_one_use(s->out[0]) || attr_int(&s->attrs, "axis", 0) || at->rank < 1 ||
-        at->dims[at->rank - 1] != 1)
+    if (!axis || !front_to_axis(n, axis) || !value_has_one_use(s->out[0]) || attr_int(&s->attrs, "axis", 0) ||
+        at->rank < 1 || at->dims[at->rank - 1] != 1)
         return NULL;
     struct attrs as = attrs_copy(&c->g->arena, &s->attrs);
     attr_set_int(&c->g->arena, &as, "axis", axis);

@@ -93,7 +93,8 @@ static int letters_from(struct str equation, size_t i)
     return n;
 }
 
-/* Terms of an einsum: each letter's size times each other's. Dims without letters are known by their distance from the last one. */
+/* Terms of an einsum: each letter's size times each other's. Dims without letters are known by their distance from the
+ * last one. */
 static double einsum_terms(const struct node *n)
 {
     struct str equation = attr_str(&n->attrs, "equation", "");

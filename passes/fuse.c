@@ -170,12 +170,12 @@ static bool is_widening(const struct fuser *f, const struct value *v, const stru
 
 /* Nodes that are about to join the group, each a reader of the next one. */
 enum { LONGEST_CHAIN = 12 };
-struct chain {
+struct fuse_chain {
     int n;
     const struct node *nodes[LONGEST_CHAIN + 1];
 };
 
-static bool in_chain(const struct chain *c, const struct node *n)
+static bool in_chain(const struct fuse_chain *c, const struct node *n)
 {
     for (int i = 0; i < c->n; i++)
         if (c->nodes[i] == n)
@@ -189,7 +189,7 @@ static bool in_chain(const struct chain *c, const struct node *n)
  * group already, which comes before it there.
  */
 static bool can_take(struct fuser *f, const struct value *v, const struct type *shape,
-                     const struct chain *c)
+                     const struct fuse_chain *c)
 {
     struct node *def = v->def;
     const struct node *last = c->nodes[0];
@@ -211,7 +211,7 @@ static bool can_take(struct fuser *f, const struct value *v, const struct type *
 }
 
 /* Adds what the chain's last node reads and the group can compute, in order. */
-static void take_operands(struct fuser *f, const struct type *shape, struct chain *c)
+static void take_operands(struct fuser *f, const struct type *shape, struct fuse_chain *c)
 {
     const struct node *reader = c->nodes[c->n - 1];
     for (int i = 0; i < reader->nin && c->n <= LONGEST_CHAIN; i++) {
@@ -305,7 +305,7 @@ static void collect(struct fuser *f, struct node *first)
             return;
         }
         if (elementwise)
-            take_operands(f, &first->out[0]->type, &(struct chain){1, {n}});
+            take_operands(f, &first->out[0]->type, &(struct fuse_chain){1, {n}});
         for (int i = 0; i < n->nin; i++)
             if (n->in[i] && f->n + LONGEST_WIDENING < MAX_GROUP &&
                 is_widening(f, n->in[i], &first->out[0]->type, LONGEST_WIDENING))

@@ -1,5 +1,6 @@
 /*
- * Elements of small integer tensors one by one: where the whole is not known, as of pads of which one is computed, some are.
+ * Elements of small integer tensors one by one: where the whole is not known, as of pads of which one is computed, some
+ * are.
  */
 #ifndef PASSES_KNOWN_PARTS_H
 #define PASSES_KNOWN_PARTS_H

@@ -248,8 +248,8 @@ static struct value *lone(struct graph *g, struct node *n, struct diag *d)
 }
 
 /* The product of rows that a gather takes from a much shorter table, each again and again, is gathered from that of the
- * table: a graph's messages. What a row's product is does not depend on the others. Where the rows are read elsewhere too, there is
- * one gather more. */
+ * table: a graph's messages. What a row's product is does not depend on the others. Where the rows are read elsewhere
+ * too, there is one gather more. */
 static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
 {
     enum { LEAST_ROWS = 16, WIDER = 4 };
@@ -322,8 +322,9 @@ static struct value *of_no_element(struct graph *g, struct node *n)
 {
     const struct type *t = &n->out[0]->type;
     bool empty = false;
-    if (n->nout != 1 || n->nregions || !n->nin || op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS | OPF_TERMINATOR) ||
-        t->kind != VK_TENSOR || t->rank < 1 || dtype_class(t->dtype) == DTC_STRING)
+    if (n->nout != 1 || n->nregions || !n->nin ||
+        op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS | OPF_TERMINATOR) || t->kind != VK_TENSOR || t->rank < 1 ||
+        dtype_class(t->dtype) == DTC_STRING)
         return NULL;
     for (int i = 0; i < t->rank; i++) {
         if (!dim_is_const(t->dims[i]))

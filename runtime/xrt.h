@@ -172,7 +172,7 @@ bool xrt_run(struct xrt_context *c);
  */
 struct xrt_limits {
     int64_t steps;
-    int64_t bytes;  /* of tensors: those planned together, and of each other one; and of tiles, above 64 MiB for a thread */
+    int64_t bytes;  /* of tensors: those planned together, and of each other one; of tiles, above 64 MiB for a thread */
     double seconds; /* noticed between tiles, calls and turns of loops */
 };
 void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);
@@ -180,19 +180,20 @@ void xrt_set_limits(struct xrt_context *c, const struct xrt_limits *l);
 void xrt_cancel(struct xrt_context *c);
 
 /*
- * Keeps a state in place: `output` is `input` with more behind it along one axis, as the keys and values of a decoder are, or
- * with parts written over (xrt_info.grows_from says which outputs are). Both get one memory of the context's, with room for
- * `capacity` elements along that axis (of one that is written over: as many as it has, whatever the capacity); runs write what
- * is new and copy nothing of what is there. Results have the bits of runs without.
+ * Keeps a state in place: `output` is `input` with more behind it along one axis, as the keys and values of a decoder
+ * are, or with parts written over (xrt_info.grows_from says which outputs are). Both get one memory of the context's,
+ * with room for `capacity` elements along that axis (of one that is written over: as many as it has, whatever the
+ * capacity); runs write what is new and copy nothing of what is there. Results have the bits of runs without.
  *
  *     xrt_bind_state(c, input, output, 2048);
  *     xrt_set_input(c, input, &past);        what there is before the first run; a length of 0 will do
  *     xrt_run(c);                            and again, with other inputs: `input` is what `output` has become
  *
  * Setting the input again starts anew: with data it is copied; a tensor without data (NULL) keeps the first elements of
- * what is held, as many as its dims say, so a step can be taken back. xrt_output copies the state then; most callers need
- * not ask for it. A run that needs more than the capacity fails, and so does this function where the model does not say
- * that the one grows out of the other, or after the state's first run. Other dims may change when the input is set.
+ * what is held, as many as its dims say, so a step can be taken back. xrt_output copies the state then; most callers
+ * need not ask for it. A run that needs more than the capacity fails, and so does this function where the model does
+ * not say that the one grows out of the other, or after the state's first run. Other dims may change when the input is
+ * set.
  */
 bool xrt_bind_state(struct xrt_context *c, int input, int output, int64_t capacity);
 

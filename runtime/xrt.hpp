@@ -203,7 +203,10 @@ class context {
     template <class T> void set_input(int i, tensor<T> &&t) = delete; /* it would be gone when the run reads it */
 
     /* Keeps an output that is an input with more behind it in one memory; see xrt_bind_state. */
-    void bind_state(int input, int output, std::int64_t capacity) { detail::check(xrt_bind_state(get(), input, output, capacity)); }
+    void bind_state(int input, int output, std::int64_t capacity)
+    {
+        detail::check(xrt_bind_state(get(), input, output, capacity));
+    }
 
     void run() { detail::check(xrt_run(get())); }
 

@@ -100,7 +100,8 @@ static const struct option rows[] = {
      "the same bits on every CPU: IEEE operations in one order, slower", NULL, 0},
     {"--bench", "N", OPTION_COUNT, AT(bench), "run N more times and print the times", NULL, 0},
     {"--state-capacity", "N", OPTION_COUNT, AT(capacity),
-     "keep every output that is an input and more behind it in\nplace (xrt_bind_state), with room for N; --bench repeats the same step",
+     "keep every output that is an input and more behind it in\nplace (xrt_bind_state), with room for N; "
+     "--bench repeats the same step",
      NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "print the times as one JSON object", NULL, 0},
     {"--profile", "FILE", OPTION_TEXT, AT(profile),
@@ -167,7 +168,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Every state of the model has room for a->capacity. */
-static bool bind_states(const struct xrun_arguments *a, const struct xrt_model *m, struct xrt_context *c, struct diag *d)
+static bool bind_states(const struct xrun_arguments *a, const struct xrt_model *m, struct xrt_context *c,
+                        struct diag *d)
 {
     int bound = 0;
     for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
@@ -176,12 +178,13 @@ static bool bind_states(const struct xrun_arguments *a, const struct xrt_model *
             return fail(d, "%s", xrt_error());
         bound += from > 0;
     }
-    return !a->capacity || bound || fail(d, "--state-capacity: no output of this model is an input with more behind it");
+    return !a->capacity || bound ||
+           fail(d, "--state-capacity: no output of this model is an input with more behind it");
 }
 
 /* States are again what the inputs say: a run is the same step. */
-static bool take_back(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
-                      struct diag *d)
+static bool take_back(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f,
+                      struct xrt_context *c, struct diag *d)
 {
     for (int i = 0; a->capacity && i < xrt_output_count(m); i++) {
         int from = xrt_output_info(m, i)->grows_from;
@@ -197,8 +200,8 @@ static bool take_back(const struct xrun_arguments *a, const struct xrt_model *m,
 }
 
 /* Runs for a tenth of a second, at most as often as measured, before the clock counts. */
-static bool bench(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
-                  struct times *t, struct diag *d)
+static bool bench(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f,
+                  struct xrt_context *c, struct times *t, struct diag *d)
 {
     int runs = a->bench;
     double *ms = malloc(sizeof *ms * (size_t)runs), start = now_ms();
@@ -320,8 +323,8 @@ static int compare_outputs(const struct xrun_arguments *a, const struct xrt_mode
 /* ---- the run ---- */
 
 /* A table shows the fastest of all runs measured; a trace has one. */
-static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f, struct xrt_context *c,
-                        struct diag *d)
+static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f,
+                        struct xrt_context *c, struct diag *d)
 {
     if (!a->profile)
         return true;
@@ -411,7 +414,8 @@ static int run(const struct xrun_arguments *a, struct xrt_model *m, struct feed 
     bool ok = feed_init(f, m, d);
     for (int i = 0; ok && i < a->ninputs; i++)
         ok = feed_file(f, a->inputs[i], d);
-    ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && bind_states(a, m, c, d) && feed_give(f, c, d);
+    ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && bind_states(a, m, c, d) &&
+         feed_give(f, c, d);
     set_limits(a, f, c);
     cancel_when_interrupted(c);
     double begin = now_ms();

@@ -141,7 +141,7 @@ static bool check_here(struct recipe *r, struct way w, const bool *result, struc
     return m && run(r, g, m, result, d);
 }
 
-struct task {
+struct check_task {
     struct recipe *r;
     struct way w;
     const bool *result;
@@ -149,7 +149,7 @@ struct task {
 
 static int check_task(void *user, int fd)
 {
-    const struct task *t = user;
+    const struct check_task *t = user;
     struct diag d = {0};
     bool ok = check_here(t->r, t->w, t->result, &d);
     return !ok && write(fd, d.text, strlen(d.text)) < 0 ? 2 : !ok;
@@ -158,7 +158,7 @@ static int check_task(void *user, int fd)
 static bool check(struct recipe *r, struct way w, const bool *result, char *why, size_t room)
 {
     size_t n;
-    int code = run_apart(check_task, &(struct task){r, w, result}, why, room - 1, &n);
+    int code = run_apart(check_task, &(struct check_task){r, w, result}, why, room - 1, &n);
     why[n] = 0;
     return code == 0;
 }

@@ -70,7 +70,8 @@ void attention_scores(struct kernel_builder *k, const struct attention *a, struc
 
 void attention_weights(struct kernel_builder *k, struct ap weights, struct ap scores, struct ap bias, struct ap sum)
 {
-    emit_activation(k, (struct activation){.dst = weights, .src = scores, .bias = bias, .sum = sum, .factor = 1, .f = OP_exp});
+    emit_activation(
+        k, (struct activation){.dst = weights, .src = scores, .bias = bias, .sum = sum, .factor = 1, .f = OP_exp});
 }
 
 void attention_divide(struct kernel_builder *k, const struct attention *a, struct ap y, struct ap sum, struct ap total)
@@ -78,6 +79,7 @@ void attention_divide(struct kernel_builder *k, const struct attention *a, struc
     struct ap over = total;
     over.dim[1] = (struct ap_dim){.step = 0, .count = a->value_width};
     if (a->hidden_are_zero) /* the weights of a row with a key are 1 together at least */
-        emit_tensor_scalar(k, (struct tensor_scalar){.dst = total, .src = total, .scalar0 = FLT_MIN, .op0 = OP_max, .op1 = OP_identity});
+        emit_tensor_scalar(k, (struct tensor_scalar){
+                                  .dst = total, .src = total, .scalar0 = FLT_MIN, .op0 = OP_max, .op1 = OP_identity});
     emit_tensor_tensor(k, (struct tensor_tensor){.dst = y, .a = sum, .b = over, .op = OP_div});
 }

@@ -1,6 +1,6 @@
 /*
- * What the tile programs of products, attention and convolutions take, and how they compute it: plan_matmul and the like
- * (lower.def), called once per node by plan.c; the functions that emit them read the answers, and ask nothing.
+ * What the tile programs of products, attention and convolutions take, and how they compute it: plan_matmul and the
+ * like (lower.def), called once per node by plan.c; the functions that emit them read the answers, and ask nothing.
  */
 #ifndef BACKEND_COVERAGE_H
 #define BACKEND_COVERAGE_H

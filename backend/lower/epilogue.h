@@ -55,8 +55,8 @@ struct space epilogue_space(struct epilogue *e);
 struct ap epilogue_pattern(void *user, struct value *v);
 /* A tile of the covers in SBUF, on one partition. */
 struct ap epilogue_tile(struct epilogue *e, int dtype);
-/* Emits the nodes after the first `taken`, the last of which has its result at `at`: a tile, or where the group's result
- * belongs. */
+/* Emits the nodes after the first `taken`, the last of which has its result at `at`: a tile, or where the group's
+ * result belongs. */
 void epilogue_rest(struct epilogue *e, int taken, struct ap at);
 /* Emits the nodes after the first, whose result lies in the tile `accumulator`. */
 void epilogue_emit(struct epilogue *e, struct ap accumulator);

@@ -15,7 +15,8 @@ static bool is_there(const struct lowering *l, const struct value *v, const stru
     return !v->def || v->def->parent != n->parent || decision_of(l, v->def)->place < decision_of(l, n)->place;
 }
 
-/* Whether what the group reads is there when the node runs, but for `but`, which its first node alone reads, as operand 0. */
+/* Whether what the group reads is there when the node runs, but for `but`, which its first node alone reads, as operand
+ * 0. */
 static bool operands_there(struct lowering *l, const struct group *g, const struct value *but,
                            const struct node *n)
 {

@@ -1,6 +1,6 @@
 /*
- * Strict targets: nodes that the kernel of a product computes besides, so that rows are loaded and turned once, and results
- * go on without a way through HBM.
+ * Strict targets: nodes that the kernel of a product computes besides, so that rows are loaded and turned once, and
+ * results go on without a way through HBM.
  *
  *   products of the same rows by other constant matrices: query, key and value
  *   the normalisation of a product's rows, with what follows it

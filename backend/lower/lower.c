@@ -137,8 +137,8 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
     return DECLINED;
 }
 
-/* The plan was wrong about a node, or about what it is joined with: this program is not finished, and the next one's plan
- * knows. */
+/* The plan was wrong about a node, or about what it is joined with: this program is not finished, and the next one's
+ * plan knows. */
 static void refuse(struct lowering *l, const struct node *n, const char *reason)
 {
     if (decision_of(l, n)->next)

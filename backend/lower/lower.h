@@ -27,7 +27,7 @@ struct lowering {
     struct grown *grown;           /* see states.h */
     int ngrown;
     struct decision *decisions; /* value id of a node's first result: see plan.h */
-    const char **refused; /* the same: why it has no tile program, though an earlier plan gave it one; NULL: no such node */
+    const char **refused; /* the same: why it has no tile program though an earlier plan gave it one, or NULL */
     bool *apart;          /* the same: its kernel had no room for what it was joined with */
     int places;           /* nodes that the plan has seen */
     bool again;           /* one more was refused: this program is of no use */

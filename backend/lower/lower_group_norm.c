@@ -99,8 +99,8 @@ static void mean(struct kernel_builder *k, const struct norm_groups *g, struct a
 }
 
 /* Mean and variance of the input; sums and squares become them. */
-static void statistics(struct lowering *l, struct kernel_builder *k, struct norm_groups *g, const struct node *n, struct ap sums,
-                       struct ap squares)
+static void statistics(struct lowering *l, struct kernel_builder *k, struct norm_groups *g, const struct node *n,
+                       struct ap sums, struct ap squares)
 {
     struct dim_table *t = &l->p->dims;
     struct ap count = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1));

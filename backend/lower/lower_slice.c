@@ -65,8 +65,8 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* On strict targets, where a transfer is what a copy costs: a part whose elements lie side by side in the whole is the whole's memory
- * from `at` on. */
+/* On strict targets, where a transfer is what a copy costs: a part whose elements lie side by side in the whole is the
+ * whole's memory from `at` on. */
 static bool part_is_view(struct lowering *l, struct value *part, struct value *whole, int axis, dim_t at)
 {
     bool apart = !l->m->strict || !has_layout(l, whole) || !has_layout(l, part) || l->is_output[part->id];

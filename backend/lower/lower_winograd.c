@@ -136,8 +136,8 @@ static void push_tiles(struct program *p, const struct winograd_tiles *w, struct
         ap_clip(p, a, a->rank - 1, w->var_column, w->columns, w->wide);
 }
 
-static void emit_input(struct lowering *l, struct kernel_builder *k, const struct conv *c, const struct winograd_tiles *w,
-                       struct ap planes)
+static void emit_input(struct lowering *l, struct kernel_builder *k, const struct conv *c,
+                       const struct winograd_tiles *w, struct ap planes)
 {
     struct dim_table *t = &l->p->dims;
     struct ap image = ap_slot(l->p, value_slot(l, c->x));

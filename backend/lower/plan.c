@@ -82,7 +82,8 @@ static void decide_kernel(struct lowering *l, struct node *n)
 /* ---- what those read and write through ---- */
 
 /* The whole is a convolution that reads its input, or computed weights, as they lie. */
-static bool conv_reads_strided(const struct lowering *l, const struct node *whole, const struct node *first, int operand)
+static bool conv_reads_strided(const struct lowering *l, const struct node *whole, const struct node *first,
+                               int operand)
 {
     const struct conv_plan *p = decision_of(l, whole)->plan;
     return p && !l->m->strict && operand < 2 && (operand ? !p->c.w : pads_planes(whole, first, p));

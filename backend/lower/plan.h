@@ -1,8 +1,8 @@
 /*
  * What is decided before anything is emitted, for the whole graph at once: which nodes of the PLANNED rows of lower.def
- * have tile programs, and how, and which transposes and concatenations those read or write through, so that they need none.
- * A kernel of a strict target that turns out not to fit the machine is not taken back: its node is refused, and the
- * graph is planned and lowered again.
+ * have tile programs, and how, and which transposes and concatenations those read or write through, so that they need
+ * none. A kernel of a strict target that turns out not to fit the machine is not taken back: its node is refused, and
+ * the graph is planned and lowered again.
  */
 #ifndef BACKEND_PLAN_H
 #define BACKEND_PLAN_H
@@ -14,11 +14,11 @@ struct group;
 struct decision {
     enum passage {
         MADE,            /* the result is written as any other */
-        READ_THROUGH,    /* of a transpose, or the first of some rows: every user reads its operand, with steps of its own */
+        READ_THROUGH,    /* of a transpose, or the first of some rows: users read its operand, by steps of their own */
         WRITTEN_THROUGH, /* of a transpose: what makes its operand writes its result */
         READ_IN_PARTS,   /* of a concatenation: attention reads its operands, and writes it where others need it */
     } passage;
-    const void *plan;  /* what plan_<function> of lower.def says to lower_<function>; NULL: no tile program, or no plan */
+    const void *plan;  /* what plan_<function> of lower.def says to lower_<function>; NULL: no tile program, no plan */
     int place;         /* in the order of lowering */
     struct node *next; /* which its kernel computes besides, and so on; NULL: none (joined.h) */
     bool joined;       /* an earlier node's kernel computes it */

@@ -139,8 +139,8 @@ static bool updated_in(const struct region *r, int i)
     return updated && v == from;
 }
 
-/* What slot `to`, which holds v, was first filled from: an operand in other memory, of a node that writes over parts of it
- * or carries it around a loop. */
+/* What slot `to`, which holds v, was first filled from: an operand in other memory, of a node that writes over parts of
+ * it or carries it around a loop. */
 static struct value *filled_from(struct lowering *l, struct value *v, int to, struct node **by)
 {
     while (v->def && v->def->parent == l->g->main) {
@@ -178,7 +178,8 @@ static void note_update(struct lowering *l, struct value *y)
         axis = part->dims[i] != y->type.dims[i] ? i : 0;
     dim_t length = y->type.dims[axis];
     program_add_state(l->p, (struct program_state){l->slots[x->id], to, axis, {length, length}});
-    why(l->o, by, "state.updated", "an output that is an input with parts written over: xrt_bind_state keeps it in place");
+    why(l->o, by, "state.updated",
+        "an output that is an input with parts written over: xrt_bind_state keeps it in place");
 }
 
 void note_states(struct lowering *l)

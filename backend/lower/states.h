@@ -1,8 +1,8 @@
 /*
  * States: inputs that come back as an output with more behind them, as the caches of decoders do.
  *
- * What reads or writes the two walks with steps of its own, so these can have room between their rows, and the runtime can
- * let both lie in one memory: then the output is the input and what is new.
+ * What reads or writes the two walks with steps of its own, so these can have room between their rows, and the runtime
+ * can let both lie in one memory: then the output is the input and what is new.
  */
 #ifndef BACKEND_STATES_H
 #define BACKEND_STATES_H
@@ -15,8 +15,8 @@ struct grown {
     dim_t pitch[2]; /* of input, output */
 };
 
-/* After plan_graph: outputs that are a concatenation of an input and something else, or a cache with rows behind those of an
- * input, where only kernels that walk with steps read the two. */
+/* After plan_graph: outputs that are a concatenation of an input and something else, or a cache with rows behind those
+ * of an input, where only kernels that walk with steps read the two. */
 void find_states(struct lowering *l);
 /* Steps of v, whose place along a state's axis may be wider than it is. */
 void value_steps(struct lowering *l, const struct value *v, dim_t *steps);

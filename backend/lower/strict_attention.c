@@ -85,13 +85,14 @@ struct loaded_heads {
     struct ap turned[2]; /* those of the group's queries and keys: (columns of each head, rows) */
 };
 
-/* As many heads as have their columns in the array's rows, each where an instruction may begin: at multiples of 32 partitions
- * (rules.c). */
+/* As many heads as have their columns in the array's rows, each where an instruction may begin: at multiples of 32
+ * partitions (rules.c). */
 static int64_t turned_together(const struct attention *a, const struct loaded_heads *h)
 {
     enum { START = 32 };
     int64_t array = a->l->m->matmul_k;
-    bool apart = h->queries.rank < 3 || h->keys[0].rank < 3 || !dim_is_const(a->width) || a->width % START != 0 || a->width > array;
+    bool apart = h->queries.rank < 3 || h->keys[0].rank < 3 || !dim_is_const(a->width) || a->width % START != 0 ||
+                 a->width > array;
     return apart ? 1 : array / a->width;
 }
 
@@ -155,7 +156,8 @@ static struct ap weights_of(struct kernel_builder *k, const struct attention *a,
     emit_tensor_reduce(
         k, (struct tensor_reduce){.dst = top, .src = scores, .axes = 1, .scale = -1, .op = OP_max});
     if (a->hidden_are_zero)
-        emit_tensor_scalar(k, (struct tensor_scalar){.dst = top, .src = top, .scalar0 = FLT_MAX, .op0 = OP_min, .op1 = OP_identity});
+        emit_tensor_scalar(
+            k, (struct tensor_scalar){.dst = top, .src = top, .scalar0 = FLT_MAX, .op0 = OP_min, .op1 = OP_identity});
     top.dim[1] = (struct ap_dim){.step = 0, .count = a->keys};
     struct ap weights = dtype == DT_F32 ? scores : attention_tile(k, a, MEM_SBUF, dtype, a->keys);
     attention_weights(k, weights, scores, top, total);

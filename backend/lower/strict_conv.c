@@ -3,9 +3,9 @@
  * first.
  *
  * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM,
- * chunk by chunk of as many channels as there are partitions. A run of results goes over the ends of rows: what lies between
- * rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine
- * adds up taps that the Scalar engine has multiplied.
+ * chunk by chunk of as many channels as there are partitions. A run of results goes over the ends of rows: what lies
+ * between rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine adds up taps
+ * that the Scalar engine has multiplied.
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/lazy_constants.h"
@@ -57,8 +57,8 @@ struct blocked {
     int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk, chunks, folds;
 };
 
-/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. Where rows of the window lie over partitions,
- * taps are its columns. */
+/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. Where rows of the window lie over
+ * partitions, taps are its columns. */
 static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t tap)
 {
     int64_t i = chunk * b->chunk + p;
@@ -422,7 +422,8 @@ static void finish_patches(void *user, const struct strict_product *p, int part,
     epilogue_emit(&e, result);
 }
 
-static bool patches_take(struct lowering *l, const struct group *g, const struct conv *c, struct strict_product *product)
+static bool patches_take(struct lowering *l, const struct group *g, const struct conv *c,
+                         struct strict_product *product)
 {
     int64_t terms = c->in_group * c->kh * c->kw;
     struct strict_product p = {.k = terms,

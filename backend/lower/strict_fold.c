@@ -1,7 +1,7 @@
 /*
- * Images of few channels: rows of the window lie over partitions, each with all channels, so that a product contracts a column
- * of the window at once. Partition (i, channel) holds rows i, i + stride, ... of the padded image: those that row i of the
- * window meets.
+ * Images of few channels: rows of the window lie over partitions, each with all channels, so that a product contracts a
+ * column of the window at once. Partition (i, channel) holds rows i, i + stride, ... of the padded image: those that
+ * row i of the window meets.
  */
 #include "backend/lower/strict_image.h"
 
@@ -57,9 +57,11 @@ static void rows_inside(const struct strict_image *m, int64_t i, int64_t first, 
     *from = *from > first ? *from : first;
 }
 
-static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column, int64_t columns)
+static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column,
+                 int64_t columns)
 {
-    struct ap a = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile, .offset.base = row * m->cols + column};
+    struct ap a = {
+        .mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile, .offset.base = row * m->cols + column};
     ap_push(&a, m->plane, m->chunk), ap_push(&a, m->cols, rows), ap_push(&a, 1, columns);
     if (rows > 0 && columns > 0)
         emit_memset(k, (struct memset){.dst = a, .value = m->fill});
@@ -80,8 +82,8 @@ static void fill_borders(struct kernel_builder *k, const struct strict_image *m,
     fill(k, m, top, bottom - top, column + columns, m->cols - column - columns);
 }
 
-static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t i, int64_t first, int64_t end,
-                      int64_t columns)
+static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t i, int64_t first,
+                      int64_t end, int64_t columns)
 {
     struct dim_table *t = &k->p->dims;
     int64_t row, to_row;

@@ -54,8 +54,8 @@ static bool padded_size(const struct strict_image *m, int64_t *h, int64_t *w)
     return true;
 }
 
-/* Whether a padded image comes as it lies in HBM, in one piece, and an engine puts the padding between its rows: short rows would be
- * pieces of a transfer each. */
+/* Whether a padded image comes as it lies in HBM, in one piece, and an engine puts the padding between its rows: short
+ * rows would be pieces of a transfer each. */
 static bool comes_whole(const struct strict_image *m)
 {
     return m->resident && m->phased && m->fh == 1 && (m->top > 0 || m->left > 0) && m->step_h == m->w &&
@@ -186,7 +186,8 @@ static struct ap chunk_start(struct kernel_builder *k, const struct strict_image
     return a;
 }
 
-void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first, int64_t *n)
+void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first,
+                  int64_t *n)
 {
     int64_t low = before - phase, high = size + before - phase; /* [low, high) in steps of 1 */
     *first = low > 0 ? ceil_div(low, phases) : 0;

@@ -38,8 +38,8 @@ struct strict_image {
 
 /* results: most elements of a band of results. False when it does not fit the machine. */
 bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results);
-/* The same for images of few channels, all rows of the window over partitions (strict_fold.c). False when that does not fit, or is
- * slower; the plan is untouched then. Sizes are in range. Products contract m->folds * channels. */
+/* The same for images of few channels, all rows of the window over partitions (strict_fold.c). False when that does not
+ * fit, or is slower; the plan is untouched then. Sizes are in range. Products contract m->folds * channels. */
 bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results);
 bool image_sizes_in_range(const struct strict_image *m);
 /* Pads in HBM where the plan asks for it. Before the kernel that uses the image is begun. */
@@ -50,9 +50,10 @@ void image_tile(struct kernel_builder *k, struct strict_image *m);
  * select (-1: all). A chunk starts var_group * group_step channels further. */
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
                 int var_group, dim_t group_step, int var_band, int var_column);
-/* Of `count` elements of a phase those that lie in an image of `size` that starts `before` elements late: the first, at most count,
- * and how many. */
-void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first, int64_t *n);
+/* Of `count` elements of a phase those that lie in an image of `size` that starts `before` elements late: the first, at
+ * most count, and how many. */
+void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first,
+                  int64_t *n);
 /* All of image var_n, where it is folded. */
 void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a

@@ -37,8 +37,8 @@ struct strict_product {
     struct product_part part[MAX_MATRICES];
 };
 
-/* Tile sizes for the counts given, with room in SBUF for what follows; false when there is none for what an instance must
- * have. */
+/* Tile sizes for the counts given, with room in SBUF for what follows; false when there is none for what an instance
+ * must have. */
 bool strict_product_tiles(const struct lowering *l, struct strict_product *p);
 /* A constant matrix, element (k, out) at the part's steps, in the order of p's tiles: its slot, for
  * the part's b, with `packed`. Each partition's share of a load then lies in one piece. */
@@ -49,7 +49,8 @@ int packed_weights(struct lowering *l, const struct strict_product *p, const str
 typedef void product_finish(void *user, const struct strict_product *p, int part, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);
-/* What tiles of rows of that type are when the Tensor engine turns them: moved, not summed, so that 16 bits stay as they are. */
+/* What tiles of rows of that type are when the Tensor engine turns them: moved, not summed, so that 16 bits stay as
+ * they are. */
 static inline int turned_type(int dtype)
 {
     return dtype == DT_BF16 || dtype == DT_F16 ? dtype : DT_F32;

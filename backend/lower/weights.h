@@ -24,8 +24,8 @@ enum pack_type pack_type_of(int dtype);
 
 /*
  * A constant weight, f32, bf16, f16 or s8: element (group, k, out) lies at the given steps of the
- * data, or where `gather` finds it: that writes `out_channels` output channels from `first` on as (group, k, out_channels), in
- * the constant's type. f16 is widened to f32, exactly.
+ * data, or where `gather` finds it: that writes `out_channels` output channels from `first` on as (group, k,
+ * out_channels), in the constant's type. f16 is widened to f32, exactly.
  */
 struct weight_source {
     const struct value *constant;

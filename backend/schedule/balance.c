@@ -1,7 +1,7 @@
 /*
- * Work that several engines can do is dealt out so that they have about the same to do at each time: copies between Vector and
- * Scalar engines, sums and products of tiles between Vector and GpSimd engines; only where the memories' ports let both work
- * side by side.
+ * Work that several engines can do is dealt out so that they have about the same to do at each time: copies between
+ * Vector and Scalar engines, sums and products of tiles between Vector and GpSimd engines; only where the memories'
+ * ports let both work side by side.
  */
 #include "backend/schedule/schedule.h"
 #include "neff/isa/cost.h"
@@ -44,8 +44,8 @@ static double cost_on(const struct balance *b, struct insn n, int engine)
     return start + insn_ns(b->m, &n, b->values);
 }
 
-/* Whether the Vector engine has so little to do beside products or transfers that nothing waits for it: another engine would
- * wait for loads first, and what needs its results would wait too. */
+/* Whether the Vector engine has so little to do beside products or transfers that nothing waits for it: another engine
+ * would wait for loads first, and what needs its results would wait too. */
 static bool at_leisure(const struct balance *b)
 {
     double load = b->own[ENGINE_DVE] + b->movable;

@@ -78,7 +78,8 @@ static void count_readers(struct chain *c)
             for (int o = 0; o < insn_info(p->kernels[k].insns[i].op)->naps; o++) {
                 const struct ap *a = &p->kernels[k].insns[i].ap[o];
                 if (a->mem == MEM_HBM && operand_reads(&p->kernels[k].insns[i], o))
-                    c->reads[slot_root(p, a->tensor)] += (int)(instances_of(&p->kernels[k]) ? instances_of(&p->kernels[k]) : NOT_COUNTED);
+                    c->reads[slot_root(p, a->tensor)] +=
+                        (int)(instances_of(&p->kernels[k]) ? instances_of(&p->kernels[k]) : NOT_COUNTED);
             }
     for (int i = 0; i < p->ncalls; i++) {
         count_reads(c, p->calls[i].in, p->calls[i].nin);
@@ -202,7 +203,7 @@ static bool append(struct chain *c, const struct kernel *k)
 
 /* ---- the attempt to append one more ---- */
 
-struct before {
+struct chain_before {
     int ninsns, ntiles, nparts;
     dim_t flops, bytes;
 };
@@ -219,7 +220,7 @@ static void forget_from(struct uses *u, int n, int limit)
 }
 
 /* As it was before the kernel was appended. */
-static void take_back(struct chain *c, const struct before *b)
+static void take_back(struct chain *c, const struct chain_before *b)
 {
     for (int i = b->ninsns; i < c->k.ninsns; i++)
         if (c->gone[i])
@@ -237,7 +238,8 @@ static void take_back(struct chain *c, const struct before *b)
                 note_use(c, &c->tiles[c->k.insns[i].ap[o].tensor], i * MAX_APS + o);
 }
 
-/* What is left of the kernel: without loads that are not needed, stores that nobody reads, and tiles that nobody uses. */
+/* What is left of the kernel: without loads that are not needed, stores that nobody reads, and tiles that nobody uses.
+ */
 static struct kernel remaining(const struct chain *c, int *parts, struct arena *a)
 {
     struct kernel k = c->k;
@@ -281,7 +283,7 @@ static bool has_room(const struct chain *c, int share)
 
 static bool try_append(struct chain *c, const struct kernel *k)
 {
-    struct before b = {c->k.ninsns, c->k.ntiles, c->nparts, c->k.flops, c->k.bytes};
+    struct chain_before b = {c->k.ninsns, c->k.ntiles, c->nparts, c->k.flops, c->k.bytes};
     c->nchanges = 0;
     if (can_be_chained(k) && b.ninsns + instances_of(k) * k->ninsns <= MAX_INSNS && append(c, k) &&
         keep_resident(c, b.ninsns) > 0 && has_room(c, 1))

@@ -1,5 +1,6 @@
 /*
- * Kernels of strict targets that run one after the other, made one: what one stores and the next one loads stays in SBUF.
+ * Kernels of strict targets that run one after the other, made one: what one stores and the next one loads stays in
+ * SBUF.
  *
  *   chain.c     which kernels, and their instances written out
  *   resident.c  loads of what is in a tile already, and stores that nobody reads any more
@@ -40,20 +41,23 @@ struct chain {
     int nchanges, changes_cap;
 };
 
-/* Loads from instruction `first` on whose elements are in tiles take these; how many there were, -1: an instruction would
- * break a rule of the machine. */
+/* Loads from instruction `first` on whose elements are in tiles take these; how many there were, -1: an instruction
+ * would break a rule of the machine. */
 int keep_resident(struct chain *c, int first);
 /* Whether the instruction is a store that nobody reads. */
 bool is_dead_store(const struct chain *c, int insn);
 
-/* Places of tiles in rotation, so that few take memory that was used just now; false: no room in 1/share of the memory. */
+/* Places of tiles in rotation, so that few take memory that was used just now; false: no room in 1/share of the memory.
+ */
 bool place_straight(struct program *p, struct kernel *k, const struct machine *m, int share);
-/* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it; -1. */
+/* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it; -1.
+ */
 typedef int32_t before_t[STREAMS];
 before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a);
 /* Of a kernel without places: times of its instructions become at least those of what they come after. */
 void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
-/* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each other. */
+/* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
+ * other. */
 bool overlap_kernels(const struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts,
                      double slower);
 

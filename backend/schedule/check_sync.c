@@ -35,8 +35,8 @@ bool check_program_grids(const struct program *p, int64_t symbol, struct diag *d
     return ok;
 }
 
-/* Whether the tensors that a kernel reads and writes have sizes: those of a pooled image are negative where the image is
- * smaller than the window, and then no input has these sizes. */
+/* Whether the tensors that a kernel reads and writes have sizes: those of a pooled image are negative where the image
+ * is smaller than the window, and then no input has these sizes. */
 static bool possible(const struct program *p, const struct kernel *k, const int64_t *values)
 {
     for (int i = 0; i < k->ninsns; i++) {

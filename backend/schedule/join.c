@@ -26,8 +26,8 @@ static bool is_whole(const struct joiner *j, const struct ap *near)
     if (near->mem != MEM_SBUF || near->rank != 2)
         return false;
     const struct tile *t = &j->k->tiles[near->tensor];
-    return !t->fixed && near->offset.base == 0 && !near->offset.nterms &&
-           dim_is_const(t->elements) && near->dim[1].step == 1 && near->dim[0].step == t->elements && near->dim[1].count == t->elements &&
+    return !t->fixed && near->offset.base == 0 && !near->offset.nterms && dim_is_const(t->elements) &&
+           near->dim[1].step == 1 && near->dim[0].step == t->elements && near->dim[1].count == t->elements &&
            near->dim[0].count == t->partitions && near->dtype == t->dtype;
 }
 

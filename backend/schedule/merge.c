@@ -32,8 +32,9 @@ static bool stays_the_same(const struct merger *g, int load)
             const struct ap *ap = &g->k->insns[i].ap[a];
             if (!operand_writes(&g->k->insns[i], a))
                 continue;
-            if (ap->mem == MEM_SBUF ? i != load && ap->tensor == l->ap[DST].tensor
-                                    : ap->mem == MEM_HBM && slot_root(g->p, ap->tensor) == slot_root(g->p, l->ap[SRC].tensor))
+            if (ap->mem == MEM_SBUF
+                    ? i != load && ap->tensor == l->ap[DST].tensor
+                    : ap->mem == MEM_HBM && slot_root(g->p, ap->tensor) == slot_root(g->p, l->ap[SRC].tensor))
                 return false;
         }
     return true;

@@ -171,14 +171,14 @@ static struct attempt attempt_of(const struct stretch *s, bool by_chain, struct 
  */
 enum { LEAD_NS = 4000 };
 
-struct place {
+struct started_insn {
     double at;
     int number, insn; /* in the order that was found */
 };
 
 static int by_time(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct started_insn *x = a, *y = b;
     if (x->at != y->at)
         return x->at < y->at ? -1 : 1;
     return x->number - y->number;
@@ -187,7 +187,7 @@ static int by_time(const void *a, const void *b)
 static void delay_transfers(struct attempt *t, struct arena *a)
 {
     const struct stretch *s = t->s;
-    struct place *places = ARENA_ARRAY(a, struct place, s->n);
+    struct started_insn *places = ARENA_ARRAY(a, struct started_insn, s->n);
     double next_at[ENGINE_COUNT];
     for (int e = 0; e < ENGINE_COUNT; e++)
         next_at[e] = t->end;
@@ -203,7 +203,7 @@ static void delay_transfers(struct attempt *t, struct arena *a)
         if (insn_is_transfer(n) && s->after[i].n && needed > when)
             when = needed;
         next_at[n->engine] = when < next_at[n->engine] ? when : next_at[n->engine];
-        places[at] = (struct place){when, at, i};
+        places[at] = (struct started_insn){when, at, i};
     }
     qsort(places, (size_t)s->n, sizeof *places, by_time);
     for (int at = 0; at < s->n; at++)

@@ -1,10 +1,10 @@
 /*
- * The order of kernels that became one: each begins when the one before is half done, where what it needs is there by then. Of
- * two neighbours one mostly keeps the Tensor engine busy and the other one the Vector engine.
+ * The order of kernels that became one: each begins when the one before is half done, where what it needs is there by
+ * then. Of two neighbours one mostly keeps the Tensor engine busy and the other one the Vector engine.
  *
  * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over. An
- * instruction's time is not before that of those that it depends on, and the order is that of the times. A kernel's own order
- * stays.
+ * instruction's time is not before that of those that it depends on, and the order is that of the times. A kernel's own
+ * order stays.
  */
 #include "backend/schedule/chain.h"
 
@@ -24,8 +24,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Times of instructions [from, to), which begin at `start`; how long they take at full speed. */
-static double spread(const struct kernel *k, const struct machine *m, const int64_t *values, int from, int to, double slower,
-                     double start, double *times)
+static double spread(const struct kernel *k, const struct machine *m, const int64_t *values, int from, int to,
+                     double slower, double start, double *times)
 {
     double engines[ENGINE_COUNT] = {0}, all = 0, longest = 0;
     for (int i = from; i < to; i++) {

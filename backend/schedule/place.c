@@ -195,8 +195,8 @@ static int64_t next_in_turn(const struct placer *s, const struct placed_span *sp
     return at;
 }
 
-/* The first span for which there is no room in 1/share of each memory, -1 none. `aparts`: of sbuf and of psum. Places that are
- * given stay. */
+/* The first span for which there is no room in 1/share of each memory, -1 none. `aparts`: of sbuf and of psum. Places
+ * that are given stay. */
 static int place_apart(struct placer *s, const struct placed_span *spans, const int aparts[2], int share)
 {
     int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */

@@ -1,9 +1,9 @@
 /*
  * Programs whose kernels people wrote: made for a machine and proven before they run.
  *
- * Of each kernel the instructions' operands are checked, what must wait for what is derived (a text that has semaphores keeps
- * them), tiles are placed; then the whole is proven for a few sizes of its symbols: every access to shared memory is ordered,
- * tiles are written before they are read, nothing leaves its tensor.
+ * Of each kernel the instructions' operands are checked, what must wait for what is derived (a text that has semaphores
+ * keeps them), tiles are placed; then the whole is proven for a few sizes of its symbols: every access to shared memory
+ * is ordered, tiles are written before they are read, nothing leaves its tensor.
  */
 #ifndef BACKEND_PREPARE_H
 #define BACKEND_PREPARE_H

@@ -1,6 +1,6 @@
 /*
- * Whose queues move what, on strict targets. An engine starts its transfers in the order of its stream: what waits for nothing
- * should not stand behind what waits.
+ * Whose queues move what, on strict targets. An engine starts its transfers in the order of its stream: what waits for
+ * nothing should not stand behind what waits.
  */
 #include "backend/schedule/schedule.h"
 #include "neff/isa/cost.h"
@@ -22,7 +22,8 @@ void part_queues(struct kernel *k)
         idle = ENGINE_ACT;
     for (int i = 0; i < k->ninsns; i++) {
         struct insn *n = &k->insns[i];
-        if (insn_is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem == MEM_HBM && insn_info(n->op)->engines >> idle & 1)
+        if (insn_is_transfer(n) && n->engine == ENGINE_SP && n->ap[DST].mem == MEM_HBM &&
+            insn_info(n->op)->engines >> idle & 1)
             n->engine = (uint8_t)idle;
     }
 }

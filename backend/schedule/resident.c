@@ -1,8 +1,9 @@
 /*
  * Loads of what is in a tile already.
  *
- * Rows of a slot that were stored from one tile, row by row in the same partitions, and are loaded into another: who reads the
- * second reads the first instead; or, where several tiles were stored side by side, these become parts of the second.
+ * Rows of a slot that were stored from one tile, row by row in the same partitions, and are loaded into another: who
+ * reads the second reads the first instead; or, where several tiles were stored side by side, these become parts of the
+ * second.
  */
 #include "backend/schedule/chain.h"
 
@@ -58,7 +59,8 @@ static bool moves_rows(const struct chain *c, int insn, bool into, struct rows_m
             return false;
         offset = s->offset * (int64_t)dtype_bytes(s->type.dtype);
     }
-    *r = (struct rows_moved){.insn = insn, .root = slot_root(c->p, far->tensor), .tile = near->tensor, .rows = 1, .size = size};
+    *r = (struct rows_moved){
+        .insn = insn, .root = slot_root(c->p, far->tensor), .tile = near->tensor, .rows = 1, .size = size};
     for (int i = near->rank - 1; i >= 0; i--) {
         const struct ap_dim *x = &near->dim[i], *y = &far->dim[i];
         if (x->count != y->count || x->count < 1)
@@ -80,7 +82,7 @@ static bool moves_rows(const struct chain *c, int insn, bool into, struct rows_m
 /* ---- what was stored ---- */
 
 /* Of a load's columns: those that a store has written, from the same partitions. */
-struct piece {
+struct resident_piece {
     struct rows_moved of;
     int64_t from, to; /* bytes of the load's rows */
 };
@@ -96,13 +98,14 @@ static int64_t end_of(const struct rows_moved *r)
 }
 
 /* The part of the load that the store has; false: they meet otherwise. An empty part: they do not meet. */
-static bool common_part(const struct rows_moved *load, const struct rows_moved *store, struct piece *p)
+static bool common_part(const struct rows_moved *load, const struct rows_moved *store, struct resident_piece *p)
 {
-    *p = (struct piece){*store, 0, 0};
+    *p = (struct resident_piece){*store, 0, 0};
     if (!meet(load->far, end_of(load), store->far, end_of(store)))
         return true;
     int64_t d = store->far - load->far;
-    if (store->first != load->first || store->rows != load->rows || store->pitch != load->pitch || store->size != load->size)
+    if (store->first != load->first || store->rows != load->rows || store->pitch != load->pitch ||
+        store->size != load->size)
         return false;
     if (load->rows > 1 && (meet(d + load->pitch, d + load->pitch + store->n, 0, load->n) ||
                            meet(d - load->pitch, d - load->pitch + store->n, 0, load->n)))
@@ -115,7 +118,7 @@ static bool common_part(const struct rows_moved *load, const struct rows_moved *
 }
 
 /* The pieces that a load consists of; 0: not all of it was stored that way. */
-static int find_pieces(const struct chain *c, const struct rows_moved *load, struct piece pieces[MAX_PIECES])
+static int find_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece pieces[MAX_PIECES])
 {
     const struct uses *stores = &c->stores[load->root];
     int64_t found = 0;
@@ -138,25 +141,26 @@ static int find_pieces(const struct chain *c, const struct rows_moved *load, str
 }
 
 /* Where the first column of the load would be in the piece's tile. */
-static int64_t start_in(const struct piece *p, const struct rows_moved *load)
+static int64_t start_in(const struct resident_piece *p, const struct rows_moved *load)
 {
     return p->of.at - (p->of.far - load->far);
 }
 
 /* ---- patterns of tiles ---- */
 
-struct span {
+struct resident_span {
     int64_t first, last, low, high; /* partitions; bytes [low, high) of each */
 };
 
 /* False: the pattern is not plain rows. */
-static bool span_of(const struct chain *c, int use, struct span *s)
+static bool span_of(const struct chain *c, int use, struct resident_span *s)
 {
     const struct insn *n = insn_at(c, use);
     const struct ap *a = operand_at(c, use);
     const struct tile *t = &c->k.tiles[a->tensor];
     int64_t size = (int64_t)dtype_bytes(a->dtype), row = t->elements;
-    if (!is_plain(a) || size != (int64_t)dtype_bytes(t->dtype) || insn_info(n->op)->ap[use % MAX_APS].reach == REACH_INDIRECT)
+    if (!is_plain(a) || size != (int64_t)dtype_bytes(t->dtype) ||
+        insn_info(n->op)->ap[use % MAX_APS].reach == REACH_INDIRECT)
         return false;
     int64_t high = a->offset.base % row;
     s->first = s->last = a->offset.base / row, s->low = high * size;
@@ -180,7 +184,7 @@ static bool writes(const struct chain *c, int use)
     return operand_writes(insn_at(c, use), use % MAX_APS);
 }
 
-static bool within(const struct span *s, const struct rows_moved *r, int64_t low, int64_t high)
+static bool within(const struct resident_span *s, const struct rows_moved *r, int64_t low, int64_t high)
 {
     return s->first >= r->first && s->last < r->first + r->rows && s->low >= low && s->high <= high;
 }
@@ -229,8 +233,10 @@ static bool same_elements(const struct chain *c, int a, int b)
     return dtype_bytes(s->dtype) == dtype_bytes(t->dtype) && !s->fixed && !t->fixed;
 }
 
-/* Whether what reads the loaded tile may read that of the pieces: it is one, and has the same as long as the other is used. */
-static bool can_read_store(const struct chain *c, const struct rows_moved *load, const struct piece *pieces, int n)
+/* Whether what reads the loaded tile may read that of the pieces: it is one, and has the same as long as the other is
+ * used. */
+static bool can_read_store(const struct chain *c, const struct rows_moved *load, const struct resident_piece *pieces,
+                           int n)
 {
     int tile = pieces[0].of.tile, last = last_use(c, load->tile);
     for (int i = 0; i < n; i++)
@@ -239,12 +245,13 @@ static bool can_read_store(const struct chain *c, const struct rows_moved *load,
     if (tile == load->tile || !same_elements(c, tile, load->tile))
         return false;
     const struct uses *u = &c->tiles[load->tile];
-    struct span s;
+    struct resident_span s;
     for (int i = 0; i < u->n; i++) {
         int insn = u->at[i] / MAX_APS;
         if (insn == load->insn || c->gone[insn])
             continue;
-        if (insn < load->insn || writes(c, u->at[i]) || !span_of(c, u->at[i], &s) || !within(&s, load, load->at, load->at + load->n))
+        if (insn < load->insn || writes(c, u->at[i]) || !span_of(c, u->at[i], &s) ||
+            !within(&s, load, load->at, load->at + load->n))
             return false;
     }
     u = &c->tiles[tile];
@@ -263,12 +270,13 @@ static bool can_read_store(const struct chain *c, const struct rows_moved *load,
     return true;
 }
 
-/* The first instruction but the load that writes columns [low, high) of the loaded tile, and whether any touches them before. */
+/* The first instruction but the load that writes columns [low, high) of the loaded tile, and whether any touches them
+ * before. */
 static int next_write(const struct chain *c, const struct rows_moved *load, int64_t low, int64_t high, bool *before)
 {
     const struct uses *u = &c->tiles[load->tile];
     int next = c->k.ninsns;
-    struct span s;
+    struct resident_span s;
     for (int i = 0; i < u->n; i++) {
         int insn = u->at[i] / MAX_APS;
         if (insn == load->insn || c->gone[insn] || (span_of(c, u->at[i], &s) && !meet(s.low, s.high, low, high)))
@@ -281,11 +289,11 @@ static int next_write(const struct chain *c, const struct rows_moved *load, int6
 }
 
 /* Whether the piece's tile, which has nothing else, can be a part of the loaded one. */
-static bool can_be_part(const struct chain *c, const struct rows_moved *load, const struct piece *p)
+static bool can_be_part(const struct chain *c, const struct rows_moved *load, const struct resident_piece *p)
 {
     const struct uses *u = &c->tiles[p->of.tile];
     bool before = false;
-    struct span s;
+    struct resident_span s;
     if (p->of.tile == load->tile || !same_elements(c, p->of.tile, load->tile) || p->to - p->from != p->of.n)
         return false;
     int next = next_write(c, load, load->at + p->from, load->at + p->to, &before);
@@ -300,7 +308,8 @@ static bool can_be_part(const struct chain *c, const struct rows_moved *load, co
     return !before;
 }
 
-static bool can_be_parts(const struct chain *c, const struct rows_moved *load, const struct piece *pieces, int n)
+static bool can_be_parts(const struct chain *c, const struct rows_moved *load, const struct resident_piece *pieces,
+                         int n)
 {
     for (int i = 0; i < n; i++) {
         if (!can_be_part(c, load, &pieces[i]))
@@ -316,7 +325,7 @@ static bool can_be_parts(const struct chain *c, const struct rows_moved *load, c
 static int keep_load(struct chain *c, int insn)
 {
     struct rows_moved load;
-    struct piece pieces[MAX_PIECES];
+    struct resident_piece pieces[MAX_PIECES];
     if (!moves_rows(c, insn, true, &load))
         return 0;
     int n = find_pieces(c, &load, pieces);

@@ -45,8 +45,8 @@ static enum placement order_once(struct program *p, struct kernel *k, const stru
     return placed;
 }
 
-/* The freest order if another instance or step has room beside its live tiles, else the cheapest of those for which there is
- * room at all. */
+/* The freest order if another instance or step has room beside its live tiles, else the cheapest of those for which
+ * there is room at all. */
 static enum placement order_and_place(struct program *p, struct kernel *k, const struct machine *m,
                                       bool alone, struct diag *d)
 {

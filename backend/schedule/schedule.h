@@ -27,20 +27,20 @@
 #include "neff/isa/machine.h"
 #include "neff/isa/program.h"
 
-/* Orders, places and synchronises every kernel that is not scheduled yet. Fails when a kernel exceeds the machine: names
- * kernel, node and tile. */
+/* Orders, places and synchronises every kernel that is not scheduled yet. Fails when a kernel exceeds the machine:
+ * names kernel, node and tile. */
 bool schedule_program(struct program *p, const struct machine *m, struct diag *d);
 
 /* One kernel. With semaphores of its author (own_sync) it is placed
  * only. */
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
-/* The same for kernels that make a tile for every result, as traced ones do: tiles share memory. In cache, one that was used
- * just now is the best; on a chip, they share when they must, for then engines wait for each other. */
+/* The same for kernels that make a tile for every result, as traced ones do: tiles share memory. In cache, one that was
+ * used just now is the best; on a chip, they share when they must, for then engines wait for each other. */
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d);
 
-/* Strict targets, after schedule_program: makes one of kernels that run one after the other, where what one stores and the
- * next one loads can stay on the chip. */
+/* Strict targets, after schedule_program: makes one of kernels that run one after the other, where what one stores and
+ * the next one loads can stay on the chip. */
 bool chain_kernels(struct program *p, const struct machine *m, struct diag *d);
 
 /* ---- parts ---- */
@@ -54,11 +54,11 @@ void merge_loads(struct program *p, struct kernel *k);
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
 /* Engines share what several of them can do, where they reach memory side by side. */
 void balance_engines(struct program *p, struct kernel *k, const struct machine *m);
-/* Strict targets: loads and stores go to queues of different engines. Stores have a queue of their own, that of the engine with
- * the least to do: loads of later tiles do not stand behind those that wait for results. */
+/* Strict targets: loads and stores go to queues of different engines. Stores have a queue of their own, that of the
+ * engine with the least to do: loads of later tiles do not stand behind those that wait for results. */
 void part_queues(struct kernel *k);
-/* After part_queues: loads of what other steps leave go to a third queue where its engine has the time, so that the weights of
- * later steps do not stand behind them. */
+/* After part_queues: loads of what other steps leave go to a third queue where its engine has the time, so that the
+ * weights of later steps do not stand behind them. */
 void part_loads(struct program *p, struct kernel *k, const struct machine *m);
 
 bool operand_reads(const struct insn *n, int operand);
@@ -96,8 +96,8 @@ int *loop_ends(const struct kernel *k, struct arena *a);
 
 /* Replaces all waits and signals of the kernel. */
 bool sync_kernel(struct program *p, struct kernel *k, struct diag *d);
-/* Each instruction is put before at most `window` that stood before it. By the better of two rules, or by the other one,
- * whose tiles may need less room. */
+/* Each instruction is put before at most `window` that stood before it. By the better of two rules, or by the other
+ * one, whose tiles may need less room. */
 enum order_by { ORDER_BETTER, ORDER_WORSE };
 struct order_times { /* ns, loops once */
     double end;  /* of all */
@@ -106,8 +106,8 @@ struct order_times { /* ns, loops once */
 bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, int window,
                   enum order_by by, struct order_times *times, struct diag *d);
 /* alone: a kernel of one instance may have all memory, else half where that is enough: the next step begins beside it.
- * *beside (when not NULL): how many instances have room side by side, of a kernel of one instance with the following step.
- * NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
+ * *beside (when not NULL): how many instances have room side by side, of a kernel of one instance with the following
+ * step. NO_ROOM: sharing memory between tiles may help. REFUSED: nothing but another kernel does. */
 /* Where a tile may begin, at `at` or after it: an accumulator lies in one bank, or begins with one. */
 int64_t settle_tile(const struct machine *m, const struct tile *t, int64_t at, int64_t size);
 enum placement { PLACED, NO_ROOM, REFUSED };

@@ -1,9 +1,10 @@
 /*
- * Places and order of kernels of many thousand instructions without loops. What place.c and conflict.c do compares pairs.
+ * Places and order of kernels of many thousand instructions without loops. What place.c and conflict.c do compares
+ * pairs.
  *
- * Order: memory is looked at in cells, of 64 bytes by 32 partitions on the chip. A cell knows who wrote it last, and which
- * instruction of each stream read it last since. A later write of a cell comes after all of these, so that they can be
- * forgotten: an instruction that must come after them comes after the write.
+ * Order: memory is looked at in cells, of 64 bytes by 32 partitions on the chip. A cell knows who wrote it last, and
+ * which instruction of each stream read it last since. A later write of a cell comes after all of these, so that they
+ * can be forgotten: an instruction that must come after them comes after the write.
  */
 #include "backend/schedule/chain.h"
 
@@ -36,7 +37,8 @@ static int by_birth(const void *a, const void *b)
 }
 
 /* The first place from `at` on that is free; -1. */
-static int64_t first_free(const struct rotation *r, const struct machine *m, const struct tile *t, int64_t at, int64_t size)
+static int64_t first_free(const struct rotation *r, const struct machine *m, const struct tile *t, int64_t at,
+                          int64_t size)
 {
     at = settle_tile(m, t, at, size);
     for (int i = 0; i < r->n && at + size > r->taken[i].from; i++)
@@ -97,7 +99,8 @@ bool place_straight(struct program *p, struct kernel *k, const struct machine *m
     qsort(lived, (size_t)n, sizeof *lived, by_birth);
     bool placed = false;
     for (int way = 0; way < 2 && !placed; way++) {
-        struct rotation memories[2] = {{.limit = m->sbuf / share}, {.limit = m->psum / m->psum_bank / share * m->psum_bank}};
+        struct rotation memories[2] = {{.limit = m->sbuf / share},
+                                       {.limit = m->psum / m->psum_bank / share * m->psum_bank}};
         for (int i = 0; i < 2; i++)
             memories[i].taken = ARENA_ARRAY(&scratch, struct taken, n + 1);
         placed = place_all(k, m, lived, n, memories, way == 0);
@@ -110,12 +113,12 @@ bool place_straight(struct program *p, struct kernel *k, const struct machine *m
 
 enum { CELL = 64, PARTS = 4, PART = 32, MAX_CELLS = 16384 };
 
-struct cell {
+struct straight_cell {
     int32_t writer, reader[STREAMS];
 };
 
 struct cells { /* of one memory: PARTS for each place on the chip */
-    struct cell *cells;
+    struct straight_cell *cells;
     int64_t n, bytes; /* bytes of one */
 };
 
@@ -148,7 +151,7 @@ static void come_after(struct tracker *t, int32_t other)
     *latest = other > *latest ? other : *latest;
 }
 
-static void touch_cell(struct tracker *t, struct cell *c, bool write)
+static void touch_cell(struct tracker *t, struct straight_cell *c, bool write)
 {
     come_after(t, c->writer);
     if (!write) {
@@ -166,7 +169,7 @@ static void touch_cell(struct tracker *t, struct cell *c, bool write)
 
 static void make_cells(struct tracker *t, struct cells *c, int64_t n, int64_t bytes)
 {
-    *c = (struct cells){ARENA_ARRAY(t->a, struct cell, n), n, bytes};
+    *c = (struct cells){ARENA_ARRAY(t->a, struct straight_cell, n), n, bytes};
     memset(c->cells, -1, sizeof *c->cells * (size_t)n);
 }
 
@@ -250,7 +253,9 @@ static void touch_hbm(struct tracker *t, const struct ap *a, bool all, bool writ
     if (!known || c->n == 1)
         touch_range(t, c, 0, INT64_MAX, write);
     else
-        touch_dims(t, c, a, 0, a->offset.base * (int64_t)dtype_bytes(a->dtype) + moved * (int64_t)dtype_bytes(s->type.dtype), write);
+        touch_dims(t, c, a, 0,
+                   a->offset.base * (int64_t)dtype_bytes(a->dtype) + moved * (int64_t)dtype_bytes(s->type.dtype),
+                   write);
 }
 
 static void touch_operands(struct tracker *t, const struct insn *n, bool write)

@@ -1,5 +1,6 @@
 /*
- * The builder of tile programs, for whoever makes them: the compiler's lowering, kernels written in C or another language.
+ * The builder of tile programs, for whoever makes them: the compiler's lowering, kernels written in C or another
+ * language.
  *
  *     struct kernel_builder k = kernel_begin(p, machine, "double", -1, d);
  *     int var = kernel_grid(&k, 8);
@@ -7,12 +8,14 @@
  *     struct ap x = ap_slot(p, x_slot);
  *     ap_push_tile(p, &x, 512, 128, var, 1000), ap_push(&x, 1, 512);
  *     emit_dma_copy(&k, (struct dma_copy){.dst = ap_tile(&k, t), .src = x});
- *     emit_tensor_tensor(&k, (struct tensor_tensor){.dst = ap_tile(&k, t), .a = ap_tile(&k, t), .b = ap_tile(&k, t), .op = OP_add});
+ *     struct ap tile = ap_tile(&k, t);
+ *     emit_tensor_tensor(&k, (struct tensor_tensor){.dst = tile, .a = tile, .b = tile, .op = OP_add});
  *     ...
  *     if (!kernel_end(&k)) ...   the first mistake is in d
  *
  * A kernel is a grid of identical tile programs; on-chip tiles are private to an instance of it. Patterns are plain
- * values: make one, narrow it, hand it over. Semaphores, order and places of tiles are the scheduler's (backend/schedule).
+ * values: make one, narrow it, hand it over. Semaphores, order and places of tiles are the scheduler's
+ * (backend/schedule).
  */
 #ifndef BACKEND_TILE_BUILDER_H
 #define BACKEND_TILE_BUILDER_H
@@ -38,8 +41,8 @@ struct kernel_builder kernel_begin(struct program *p, const struct machine *m, c
 /* More instructions for a kernel of the program. Not checked one by one. */
 struct kernel_builder kernel_reopen(struct program *p, const struct machine *m,
                                     const struct kernel *kernel);
-/* False when there was a mistake, the first is in d, or loops are open. Whether all tiles fit together depends on the order of
- * instructions: the scheduler says so. */
+/* False when there was a mistake, the first is in d, or loops are open. Whether all tiles fit together depends on the
+ * order of instructions: the scheduler says so. */
 bool kernel_end(struct kernel_builder *k);
 /* Adds the kernel's launch to a region's steps. */
 void kernel_launch(const struct kernel_builder *k, int region);
@@ -86,8 +89,8 @@ struct affine affine_variable(struct program *p, dim_t base, int var, dim_t coef
 /* ---- instructions ---- */
 
 /*
- * Of each row of isa.def a struct of its operands, immediates, floats and functions by name, and emit_NAME. What is left
- * out is absent, 0, or `identity`.
+ * Of each row of isa.def a struct of its operands, immediates, floats and functions by name, and emit_NAME. What is
+ * left out is absent, 0, or `identity`.
  */
 #define OPERAND(name, access, optional, reach) struct ap name;
 #define CONSTANT(name, role)                   dim_t name;

@@ -95,7 +95,8 @@ static bool check_partitions(const struct subject *s, int operand)
     const struct tile *t = tile_of(s, a);
     int64_t stored = (int64_t)dtype_bytes(t->dtype), seen = (int64_t)dtype_bytes(a->dtype), apart;
     if (__builtin_mul_overflow(t->elements, stored, &apart) || apart % seen)
-        return bad(s, operand, "sees partitions of %lld bytes as elements of %s", (long long)apart, dtype_name(a->dtype));
+        return bad(s, operand, "sees partitions of %lld bytes as elements of %s", (long long)apart,
+                   dtype_name(a->dtype));
     apart /= seen; /* partitions, in elements of the pattern */
     for (int i = 0; i < a->rank; i++) {
         if (!dim_is_const(a->dim[i].step) || !dim_is_const(a->dim[i].count))
@@ -308,7 +309,8 @@ static int64_t greatest_divisor(int64_t a, int64_t b)
     return b < 0 ? -b : b;
 }
 
-/* Whatever variables are, what one product writes lies in one bank: its place in a partition, and how variables move it. */
+/* Whatever variables are, what one product writes lies in one bank: its place in a partition, and how variables move
+ * it. */
 static bool check_bank(const struct subject *s, int operand)
 {
     const struct ap *a = &s->n->ap[operand];
@@ -326,9 +328,10 @@ static bool check_bank(const struct subject *s, int operand)
     int64_t from = first * bytes, to = (last + 1) * bytes;
     if (to - from <= apart || (!a->offset.nterms && from / bank == (to - 1) / bank))
         return true;
-    return bad(s, operand,
-               "goes over banks of psum: %lld bytes of each partition, from multiples of %lld on; a bank of %s has %lld",
-               (long long)(to - from), (long long)apart, s->c->m->name, (long long)bank);
+    return bad(
+        s, operand,
+        "goes over banks of psum: %lld bytes of each partition, from multiples of %lld on; a bank of %s has %lld",
+        (long long)(to - from), (long long)apart, s->c->m->name, (long long)bank);
 }
 
 static bool check_product_limits(const struct subject *s)

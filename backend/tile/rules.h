@@ -1,7 +1,7 @@
 /*
- * What instructions ask of their operands: the machine that has them, memories, bounds, partitions, shapes. Said when an
- * instruction is added, in the words of the kernel's author; driven by the columns of isa.def and machine.def. What is not
- * known yet (a symbolic size, a pattern that is cut at edges) passes here and is proven when shapes are bound.
+ * What instructions ask of their operands: the machine that has them, memories, bounds, partitions, shapes. Said when
+ * an instruction is added, in the words of the kernel's author; driven by the columns of isa.def and machine.def. What
+ * is not known yet (a symbolic size, a pattern that is cut at edges) passes here and is proven when shapes are bound.
  */
 #ifndef BACKEND_TILE_RULES_H
 #define BACKEND_TILE_RULES_H

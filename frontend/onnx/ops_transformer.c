@@ -416,8 +416,8 @@ static struct value *cached(struct onnx_node *n, struct value *past, struct valu
     return b_op(n->b, OP_cache_append, (struct value *[]){past, fresh, before, total}, 4, NULL);
 }
 
-/* What is added to the scores of `queries` by `keys`, (B,1,S,L): query i of a batch is at place before + i and sees the keys of
- * its batch that are not behind it, `window` > 0 keys back at most. */
+/* What is added to the scores of `queries` by `keys`, (B,1,S,L): query i of a batch is at place before + i and sees the
+ * keys of its batch that are not behind it, `window` > 0 keys back at most. */
 static struct value *gqa_mask(struct onnx_node *n, struct value *queries, struct value *keys, struct value *lengths,
                               struct value *before)
 {
@@ -466,13 +466,14 @@ static struct value *grouped_rows(struct onnx_node *n, struct value *rows, struc
     return b_op(n->b, OP_slice, (struct value *[]){b_unsqueeze(n->b, rows, group, 1), zero, total, axis}, 4, NULL);
 }
 
-/* Heads that share keys stand beside each other: (B,groups,heads of one,S,D). Nothing is repeated, and rows of a cache behind
- * the total are not read. */
+/* Heads that share keys stand beside each other: (B,groups,heads of one,S,D). Nothing is repeated, and rows of a cache
+ * behind the total are not read. */
 static struct value *attend_grouped(struct onnx_node *n, struct value *x, struct value *kv[2], struct value *lengths,
                                     struct value *before, struct value *total, int64_t heads, int64_t groups)
 {
     static const int64_t apart[] = {0, 2, 3, 1, 4}, together[] = {0, 3, 1, 2, 4}, front[] = {1};
-    struct value *q = b_transpose(n->b, b_reshape_to(n->b, x, (int64_t[]){0, 0, groups, heads / groups, -1}, 5), apart, 5);
+    struct value *q =
+        b_transpose(n->b, b_reshape_to(n->b, x, (int64_t[]){0, 0, groups, heads / groups, -1}, 5), apart, 5);
     struct value *k = grouped_rows(n, kv[0], total), *v = grouped_rows(n, kv[1], total);
     struct value *queries = b_dim(n->b, x, 1), *keys = b_in(n, 3) ? total : b_dim(n->b, kv[0], 2);
     struct value *mask = gqa_mask(n, queries, keys, lengths, before);

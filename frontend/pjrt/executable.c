@@ -155,7 +155,8 @@ struct pjrt_error *pjrt_Client_Compile(struct args_Client_Compile *a)
     if (!compile_request_read(&r, a->compile_options, a->compile_options_size))
         return pjrt_fail(PJRT_INVALID_ARGUMENT, "the compile options are damaged");
     if (r.unknown)
-        return pjrt_fail(PJRT_INVALID_ARGUMENT, "No such compile option: '%.*s'; xcc passes over those of XLA (xla_...) and has none",
+        return pjrt_fail(PJRT_INVALID_ARGUMENT,
+                         "No such compile option: '%.*s'; xcc passes over those of XLA (xla_...) and has none",
                          (int)(r.unknown_size < 200 ? r.unknown_size : 200), r.unknown);
     if (r.replicas > 1 || r.partitions > 1)
         return pjrt_fail(PJRT_UNIMPLEMENTED,

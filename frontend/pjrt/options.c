@@ -1,5 +1,6 @@
 /*
- * The part of a serialised CompileOptionsProto that matters here: how many devices the program is for, and options by name.
+ * The part of a serialised CompileOptionsProto that matters here: how many devices the program is for, and options by
+ * name.
  */
 #include "frontend/pjrt/plugin.h"
 

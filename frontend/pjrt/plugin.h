@@ -145,7 +145,8 @@ struct pjrt_loaded {
     atomic_bool deleted;
 };
 
-/* Compile options: a serialised CompileOptionsProto; how many devices it asks for, and an option that no compiler has (NULL: none). */
+/* Compile options: a serialised CompileOptionsProto; how many devices it asks for, and an option that no compiler has
+ * (NULL: none). */
 struct compile_request {
     int64_t replicas, partitions;
     const char *unknown;

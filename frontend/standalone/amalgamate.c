@@ -188,8 +188,8 @@ static const char *const warnings[] = {
     "pedantic", "unused-function", "unused-parameter", "unused-variable", "unused-but-set-variable",
     "unused-const-variable", "sign-compare", "override-init", "missing-field-initializers", "maybe-uninitialized",
     "psabi", "array-bounds", "stringop-overflow", "cast-function-type", "type-limits", "implicit-fallthrough",
-    "empty-body", "format-truncation", "shadow", "conversion", "sign-conversion", "float-conversion", "missing-prototypes",
-    "strict-prototypes", "cast-qual", "undef", "double-promotion"};
+    "empty-body", "format-truncation", "shadow", "conversion", "sign-conversion", "float-conversion",
+    "missing-prototypes", "strict-prototypes", "cast-qual", "undef", "double-promotion"};
 
 static void write_pragmas(FILE *f)
 {

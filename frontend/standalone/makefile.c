@@ -115,7 +115,8 @@ static const char *const flags_of[X86_SETS] = {AVX2, AVX512, AVX512 " -mavx512vn
 static void write_short_makefile(const struct package *k, FILE *f)
 {
     const char *n = k->name;
-    fprintf(f, "# Made by xcc %s. make: lib%s.a; link with it and -lm. Or compile %s.c yourself.\n\n", xcc_version_text, n, n);
+    fprintf(f, "# Made by xcc %s. make: lib%s.a; link with it and -lm. Or compile %s.c yourself.\n\n", xcc_version_text,
+            n, n);
     fprintf(f, "OPT = -O2\nOBJECTS = %s.o\n", n);
     write_operator_objects(k, f);
     fprintf(f, "lib%s.a: $(OBJECTS)\n\trm -f $@\n\t$(AR) rcs $@ $(OBJECTS)\n", n);

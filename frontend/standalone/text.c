@@ -76,12 +76,13 @@ static void write_tensors(const struct package *k, FILE *f)
 static void write_threads_header(const struct package *k, FILE *f)
 {
     const char *n = k->name;
-    fprintf(f,
-            "/* Runs from now on are shared by so many threads, at most %s_THREADS, of the caller's: run(user, "
-            "n, job,\n   arg) calls job(arg, i) for each i below n, in any order and side by side, and returns "
-            "when all are done.\n   Results keep their bits. run NULL: by the calling thread alone, as from the start. */\n"
-            "#define %s_THREADS %d\nvoid %s_threads(struct %s *m, int threads,\n    " PARALLEL ");\n",
-            k->upper, k->upper, MAX_THREADS, n, n);
+    fprintf(
+        f,
+        "/* Runs from now on are shared by so many threads, at most %s_THREADS, of the caller's: run(user, "
+        "n, job,\n   arg) calls job(arg, i) for each i below n, in any order and side by side, and returns "
+        "when all are done.\n   Results keep their bits. run NULL: by the calling thread alone, as from the start. */\n"
+        "#define %s_THREADS %d\nvoid %s_threads(struct %s *m, int threads,\n    " PARALLEL ");\n",
+        k->upper, k->upper, MAX_THREADS, n, n);
 }
 
 static void write_threads(const struct package *k, bool planned, FILE *f)

@@ -1,5 +1,5 @@
-// Generalised intersection over union of pairs of boxes (left, top, right, bottom), in the form of AWS's custom C++ operators:
-// each core takes its part of the batch, a row of boxes at a time, through its own memory.
+// Generalised intersection over union of pairs of boxes (left, top, right, bottom), in the form of AWS's custom C++
+// operators: each core takes its part of the batch, a row of boxes at a time, through its own memory.
 #include <stdint.h>
 #include <stdlib.h>
 #include <torch/torch.h>
@@ -18,8 +18,10 @@ float area(const Box &b) { return (b.right - b.left) * (b.bottom - b.top); }
 
 float score(const Box &a, const Box &b)
 {
-    Box common = {std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right), std::min(a.bottom, b.bottom)};
-    Box hull = {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right), std::max(a.bottom, b.bottom)};
+    Box common = {std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right),
+                  std::min(a.bottom, b.bottom)};
+    Box hull = {std::min(a.left, b.left), std::min(a.top, b.top), std::max(a.right, b.right),
+                std::max(a.bottom, b.bottom)};
     float both = std::max(common.right - common.left, 0.f) * std::max(common.bottom - common.top, 0.f);
     float all = area(a) + area(b) - both;
     float around = std::max(hull.right - hull.left, 0.f) * std::max(hull.bottom - hull.top, 0.f);

@@ -143,7 +143,8 @@ static bool new_block(struct tensor *t, size_t bytes)
 {
     bool large = bytes >= LARGE_PAGE, fits = bytes <= memory_total();
     size_t align = large ? LARGE_PAGE : LINE;
-    if (!fits || (posix_memalign(&t->data, align, bytes) && (!drop_spares() || posix_memalign(&t->data, align, bytes)))) {
+    if (!fits ||
+        (posix_memalign(&t->data, align, bytes) && (!drop_spares() || posix_memalign(&t->data, align, bytes)))) {
         t->data = NULL;
         return false;
     }

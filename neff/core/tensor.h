@@ -29,8 +29,8 @@ struct tensor {
 };
 
 /*
- * Large blocks that tensors of a thread have given back, for others of about their size: a run that makes tensors of its own
- * sizes would get, and return, their pages one by one each time.
+ * Large blocks that tensors of a thread have given back, for others of about their size: a run that makes tensors of
+ * its own sizes would get, and return, their pages one by one each time.
  */
 enum { SPARE_BLOCKS = 16 };
 struct tensor_spares {

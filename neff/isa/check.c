@@ -319,8 +319,8 @@ static bool kernel_writes_held(const struct program_checker *c, const struct ker
     return false;
 }
 
-/* A routine that runs regions has its operands and results in its hands meanwhile: nothing in them writes, moves or frees
- * those. */
+/* A routine that runs regions has its operands and results in its hands meanwhile: nothing in them writes, moves or
+ * frees those. */
 static bool check_held(struct program_checker *c, int region)
 {
     const struct program_region *r = &c->p->regions[region];

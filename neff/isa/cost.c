@@ -107,7 +107,8 @@ static int64_t widest(const struct insn *n, const int64_t *values)
     return max;
 }
 
-/* The same of one partition: the first dim lies over partitions. Operands of one dim have an element in each, beside others. */
+/* The same of one partition: the first dim lies over partitions. Operands of one dim have an element in each, beside
+ * others. */
 static double widest_in_partition(const struct insn *n, const int64_t *values)
 {
     double max = 0, alone = 0;

@@ -86,8 +86,8 @@ struct program_library {
 };
 
 /*
- * An output that is an input with more behind it along an axis, or (equal dims) with parts written over: where both lie in
- * one memory, nothing but what is new is written. Steps of dims before the axis are made of `pitch`, expressions of
+ * An output that is an input with more behind it along an axis, or (equal dims) with parts written over: where both lie
+ * in one memory, nothing but what is new is written. Steps of dims before the axis are made of `pitch`, expressions of
  * DIM_PITCH: of the length along the axis, or the capacity that the runtime has given the state (xrt_bind_state).
  * Kernels alone read or write the two, or a call that makes the output of the input. Of equal dims, anything may.
  */

@@ -10,7 +10,7 @@
  * own. */
 enum { QUEUES = ENGINE_COUNT, TRACKS = 2 * ENGINE_COUNT, MAX_ROWS = 128 };
 
-struct clock {
+struct progress {
     int32_t at[TRACKS]; /* how many instructions of each track are complete */
 };
 
@@ -22,7 +22,7 @@ struct access {
 };
 
 struct signal_list { /* clocks after each signal and those before it, in the kernel's order */
-    struct clock *clocks;
+    struct progress *clocks;
     int n, cap, engine;
 };
 
@@ -35,7 +35,7 @@ struct checker {
     struct arena scratch;
     int64_t vars[MAX_VARS];
     struct hazard_memory memory;
-    struct clock tracks[TRACKS]; /* of a queue: when the last transfer is complete */
+    struct progress tracks[TRACKS]; /* of a queue: when the last transfer is complete */
     struct signal_list *semaphores;
     struct access *accesses;
     int naccesses, accesses_cap;
@@ -67,7 +67,7 @@ __attribute__((format(printf, 4, 5))) static bool fault(struct checker *c, const
 /* ---- order ---- */
 
 /* Whether that told anything new. */
-static bool join(struct clock *a, const struct clock *b)
+static bool join(struct progress *a, const struct progress *b)
 {
     bool news = false;
     for (int e = 0; e < TRACKS; e++)
@@ -201,8 +201,8 @@ static bool ordered(struct checker *c, const struct access *now)
 
 /* ---- memory ---- */
 
-/* Whether row r of a result comes of row r of each operand: partitions do not meet. Where all patterns have one dim, an instruction
- * of rows walks along that. */
+/* Whether row r of a result comes of row r of each operand: partitions do not meet. Where all patterns have one dim, an
+ * instruction of rows walks along that. */
 static bool is_row_wise(const struct checker *c, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
@@ -223,8 +223,8 @@ static bool is_row_wise(const struct checker *c, const struct insn *n)
     return wide;
 }
 
-/* What a read of rows finds of which some are not wholly written: those make the same rows of the results undefined. Where all
- * are, nothing has written what is read. */
+/* What a read of rows finds of which some are not wholly written: those make the same rows of the results undefined.
+ * Where all are, nothing has written what is read. */
 static enum tile_content take_undefined(struct checker *c, int i, const struct box *b, int *other)
 {
     bool undefined[MAX_ROWS] = {false};
@@ -273,7 +273,8 @@ static bool uninitialised(struct checker *c, int i, const struct box *b)
     if (o->insn < 0)
         return fault(c, "uninitialised read", i, "reads elements of tile %d that nothing has written", b->tensor);
     return fault(c, "uninitialised read", o->insn,
-                 "reads elements of tile %d that nothing has written, and instruction %d (%s.%s) takes what comes of them further",
+                 "reads elements of tile %d that nothing has written, and instruction %d (%s.%s) takes what comes of "
+                 "them further",
                  o->tile, i, engine_names[n->engine], insn_info(n->op)->name);
 }
 

@@ -130,7 +130,8 @@ static bool elements_meet(const struct box *a, const struct box *b)
 static bool rectangle(const struct hazard_memory *m, const struct box *b, int64_t p[4])
 {
     const struct tile *t = &m->k->tiles[b->tensor];
-    int64_t bytes = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype), row = bytes / b->size, first = b->offset;
+    int64_t bytes = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype), row = bytes / b->size,
+            first = b->offset;
     if (row < 1 || bytes % b->size)
         return false;
     int64_t partition = first / row, column = first % row,

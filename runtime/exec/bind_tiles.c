@@ -1,9 +1,9 @@
 /*
  * Places of tiles in a worker's memory.
  *
- * Kernels of many instructions without loops have thousands of tiles, of which few live at a time: these share memory. Between
- * the last use of one and the first of another in the same memory stands an instruction that runs alone, so that the two are
- * never used by instructions that run together, row by row (stream.c, exec_steps.c).
+ * Kernels of many instructions without loops have thousands of tiles, of which few live at a time: these share memory.
+ * Between the last use of one and the first of another in the same memory stands an instruction that runs alone, so
+ * that the two are never used by instructions that run together, row by row (stream.c, exec_steps.c).
  */
 #include "runtime/exec/bind_kernel.h"
 
@@ -20,7 +20,8 @@ static bool bind_sizes(struct binder *b)
             return false;
         if (partitions < 0 || elements < 0 || __builtin_mul_overflow(partitions, elements, &bytes) ||
             bytes > MAX_TILE_BYTES / (int64_t)dtype_bytes(k->tiles[t].dtype))
-            return fail(b->d, "tile %d of %lld x %lld elements is too large", t, (long long)partitions, (long long)elements);
+            return fail(b->d, "tile %d of %lld x %lld elements is too large", t, (long long)partitions,
+                        (long long)elements);
         b->tile_size[t] = bytes * (int64_t)dtype_bytes(k->tiles[t].dtype);
     }
     return true;
@@ -131,5 +132,6 @@ bool bind_tiles(struct binder *b, struct arena *scratch)
     b->tile_size = ARENA_ARRAY(scratch, int64_t, k->ntiles);
     if (!bind_sizes(b))
         return false;
-    return k->ntiles <= MANY || k->ntiles > MOST || b->m->engine_threads || has_loops(k) ? place_apart(b) : place_shared(b, scratch);
+    return k->ntiles <= MANY || k->ntiles > MOST || b->m->engine_threads || has_loops(k) ? place_apart(b)
+                                                                                         : place_shared(b, scratch);
 }

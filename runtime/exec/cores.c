@@ -53,7 +53,8 @@ static bool names_controller(const char *list, const char *end, const char *name
     return false;
 }
 
-/* The control group that the process is in: of version 2 ("" for the controller), or of the controller's hierarchy of version
+/* The control group that the process is in: of version 2 ("" for the controller), or of the controller's hierarchy of
+ * version
  * 1. Where it is not known, as in a container that sees its own alone, the root. */
 static void find_group(const char *controller, char *group)
 {

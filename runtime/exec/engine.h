@@ -13,8 +13,8 @@
 #define NUMBER(i, insn, name) ((i)->imm[IMM(insn, name)].base)
 
 /*
- * Of functions that hand structures to kernels by value: they are put together from words, and a copy by vectors would wait
- * until the words are in the cache, longer than a short row takes.
+ * Of functions that hand structures to kernels by value: they are put together from words, and a copy by vectors would
+ * wait until the words are in the cache, longer than a short row takes.
  */
 #if defined __x86_64__
 #define BY_WORDS __attribute__((target("general-regs-only")))

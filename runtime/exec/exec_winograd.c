@@ -145,8 +145,8 @@ void exec_winograd_output(struct worker *me, const struct bound_insn *i)
         !counts_now(me, i, AP(winograd_output, planes), xc))
         return;
     int64_t channels = min(yc[2], xc[2]);
-    struct epilogue e = {.activation = w->f,
-                         .p = {i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)]}};
+    struct channel_epilogue e = {.activation = w->f,
+                                 .p = {i->flt[FLT(winograd_output, a)], i->flt[FLT(winograd_output, b)]}};
     if (bias->mem) {
         if (!counts_now(me, i, AP(winograd_output, bias), bc))
             return;

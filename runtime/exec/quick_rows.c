@@ -127,7 +127,7 @@ static bool any_row(struct context *c, const struct quick_op *op, struct diag *d
 
 /* ---- instructions ---- */
 
-struct finder {
+struct row_finder {
     struct arena *a;
     const struct kernel_table *k;
     const struct bound_insn *i;
@@ -137,7 +137,7 @@ struct finder {
 };
 
 /* Operand `to` of the operation is the instruction's operand `from`. */
-static void take(struct finder *f, int to, int from)
+static void take(struct row_finder *f, int to, int from)
 {
     const struct operand *o = &f->i->o[from];
     struct quick_line *l = f->line;
@@ -149,12 +149,12 @@ static void take(struct finder *f, int to, int from)
         f->row->step[to] = step;
 }
 
-static void take_number(struct finder *f, int to, const float *number)
+static void take_number(struct row_finder *f, int to, const float *number)
 {
     f->line->place[to] = (struct quick_place){QUICK_NOTHING, 0, number};
 }
 
-static struct quick_row *add_row(struct finder *f, quick_row_fn run)
+static struct quick_row *add_row(struct row_finder *f, quick_row_fn run)
 {
     struct quick_row *r = ARENA_NEW(f->a, struct quick_row);
     r->run = run;
@@ -173,7 +173,7 @@ static const struct {
 #include "runtime/exec/quick.def"
 };
 
-static bool find_number(struct finder *f, int dtype, int op, int to)
+static bool find_number(struct row_finder *f, int dtype, int op, int to)
 {
     for (size_t r = 0; r < sizeof binaries / sizeof *binaries; r++)
         if (binaries[r].dtype == dtype && (int)binaries[r].op == op && binaries[r].to == to) {
@@ -191,7 +191,7 @@ static bool all_floats(const struct bound_insn *i)
     return true;
 }
 
-static int add_tensor_tensor(struct finder *f)
+static int add_tensor_tensor(struct row_finder *f)
 {
     enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     const struct bound_insn *i = f->i;
@@ -226,7 +226,7 @@ static int add_tensor_tensor(struct finder *f)
 }
 
 /* One of the two operations, on src and the number. */
-static bool add_scalar_step(struct finder *f, int n, int src)
+static bool add_scalar_step(struct row_finder *f, int n, int src)
 {
     enum { DST = AP(tensor_scalar, dst) };
     const struct bound_insn *i = f->i;
@@ -252,7 +252,7 @@ static bool add_scalar_step(struct finder *f, int n, int src)
 }
 
 /* to = a b + c: numbers by their code, rows by the kernel that the instruction's executor calls. */
-static void add_multiply_add(struct finder *f, quick_row_fn run, int index)
+static void add_multiply_add(struct row_finder *f, quick_row_fn run, int index)
 {
     if (f->n == 1)
         f->line->op.code = QUICK_multiply_add;
@@ -262,7 +262,7 @@ static void add_multiply_add(struct finder *f, quick_row_fn run, int index)
 
 static const float one = 1, minus_zero = -0.0f;
 
-static int add_tensor_scalar(struct finder *f)
+static int add_tensor_scalar(struct row_finder *f)
 {
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
     const struct bound_insn *i = f->i;
@@ -290,7 +290,7 @@ static int add_tensor_scalar(struct finder *f)
     return add_scalar_step(f, 1, DST) ? 2 : 0;
 }
 
-static int add_activation(struct finder *f)
+static int add_activation(struct row_finder *f)
 {
     enum { DST = AP(activation, dst), SRC = AP(activation, src) };
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
@@ -325,7 +325,7 @@ static int add_activation(struct finder *f)
     return 1;
 }
 
-static int add_choice(struct finder *f)
+static int add_choice(struct row_finder *f)
 {
     enum { DST = AP(select, dst), A = AP(select, a), B = AP(select, b) };
     enum { PREDICATE = AP(select, predicate) };
@@ -360,7 +360,7 @@ static int copy_code(size_t bytes)
     return bytes == 1 ? QUICK_copy_1 : bytes == 4 ? QUICK_copy_4 : bytes == 8 ? QUICK_copy_8 : -1;
 }
 
-static int add_copy(struct finder *f)
+static int add_copy(struct row_finder *f)
 {
     enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
     const struct operand *o = f->i->o;
@@ -404,7 +404,7 @@ static bool is_row(const struct bound_insn *i, int64_t *n)
 int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_kernel *b,
                       const struct bound_insn *i, struct quick_line *line)
 {
-    struct finder f = {.a = a, .k = k, .i = i, .line = line};
+    struct row_finder f = {.a = a, .k = k, .i = i, .line = line};
     int made = 0;
     for (int n = 0; n < QUICK_MAX; n++)
         line[n] = (struct quick_line){.place = {{QUICK_NOTHING, 0, NULL},
@@ -437,7 +437,7 @@ void quick_bytes(struct arena *a, struct quick_line *line, struct quick_place to
                  struct quick_place from, size_t bytes)
 {
     int code = copy_code(bytes);
-    struct finder f = {.a = a, .line = line, .n = 1};
+    struct row_finder f = {.a = a, .line = line, .n = 1};
     *line = (struct quick_line){.place = {to, from, {QUICK_NOTHING, 0, NULL}, {QUICK_NOTHING, 0, NULL}},
                                 .bytes = {(int64_t)bytes, (int64_t)bytes}};
     if (code >= 0)

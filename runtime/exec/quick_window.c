@@ -92,7 +92,7 @@ struct touch {
     struct touch *next; /* of a later step */
 };
 
-struct finder {
+struct window_finder {
     const struct context *c;
     struct bound *b;
     const struct program *p;
@@ -103,7 +103,7 @@ struct finder {
 };
 
 /* Steps are noted from the last to the first. */
-static void note(struct finder *f, int step, int slot, int how)
+static void note(struct window_finder *f, int step, int slot, int how)
 {
     struct touch **first = slot >= 0 ? &f->touches[slot_root(f->p, slot)] : NULL;
     if (!first)
@@ -116,13 +116,13 @@ static void note(struct finder *f, int step, int slot, int how)
     (*first)->how |= how;
 }
 
-static void note_all(struct finder *f, int step, const int32_t *slots, int n, int how)
+static void note_all(struct window_finder *f, int step, const int32_t *slots, int n, int how)
 {
     for (int i = 0; i < n; i++)
         note(f, step, slots[i], how);
 }
 
-static void note_kernel(struct finder *f, int step, const struct kernel *k)
+static void note_kernel(struct window_finder *f, int step, const struct kernel *k)
 {
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn_info *info = insn_info(k->insns[i].op);
@@ -135,7 +135,7 @@ static void note_kernel(struct finder *f, int step, const struct kernel *k)
     }
 }
 
-static void note_step(struct finder *f, int step, const struct step *s)
+static void note_step(struct window_finder *f, int step, const struct step *s)
 {
     if (s->kind == STEP_LAUNCH) {
         note_kernel(f, step, &f->p->kernels[s->index]);
@@ -153,7 +153,7 @@ static void note_step(struct finder *f, int step, const struct step *s)
     }
 }
 
-static void find_touches(struct finder *f)
+static void find_touches(struct window_finder *f)
 {
     f->touches = ARENA_ARRAY(&f->scratch, struct touch *, f->p->nslots);
     for (int i = f->r->nsteps - 1; i >= 0; i--)
@@ -171,7 +171,7 @@ static bool among(const struct program *p, const int32_t *slots, int n, int root
 /* ---- which windows ---- */
 
 /* A planned tensor that lives between steps of the region alone, with all its elements in the window. */
-static bool is_local(const struct finder *f, int slot)
+static bool is_local(const struct window_finder *f, int slot)
 {
     int root = slot_root(f->p, slot);
     return f->p->slots[root].kind == SLOT_PLANNED && !among(f->p, f->r->params, f->r->nparams, root) &&
@@ -182,7 +182,7 @@ static bool is_local(const struct finder *f, int slot)
 }
 
 /* What the loop carries is carried unchanged, and nothing in the trip writes there. */
-static bool stays(const struct finder *f, int array)
+static bool stays(const struct window_finder *f, int array)
 {
     int root = slot_root(f->p, array);
     for (int i = 0; i < f->r->nparams; i++)
@@ -194,7 +194,7 @@ static bool stays(const struct finder *f, int array)
     return true;
 }
 
-static bool slice_lies_in_array(const struct finder *f, int at, const struct call *call)
+static bool slice_lies_in_array(const struct window_finder *f, int at, const struct call *call)
 {
     int part = slot_root(f->p, call->out[0]);
     if (call->out[0] != part || !is_local(f, part) || !stays(f, call->in[0]))
@@ -206,7 +206,7 @@ static bool slice_lies_in_array(const struct finder *f, int at, const struct cal
 }
 
 /* The launch whose result the update is, if that can go there at once; -1. */
-static int update_made_in_array(const struct finder *f, int at, const struct call *call)
+static int update_made_in_array(const struct window_finder *f, int at, const struct call *call)
 {
     int value = slot_root(f->p, call->in[1]), array = slot_root(f->p, call->in[0]);
     int starts = slot_root(f->p, call->in[2]);
@@ -231,7 +231,7 @@ static int update_made_in_array(const struct finder *f, int at, const struct cal
 }
 
 /* The slot and the views on it are where the window is. */
-static void move_slot(const struct finder *f, int slot, struct quick_row *row)
+static void move_slot(const struct window_finder *f, int slot, struct quick_row *row)
 {
     const struct slot_list *views = &f->c->m->views[slot];
     int32_t *slots = ARENA_ARRAY(&f->b->arena, int32_t, views->count + 1);
@@ -248,7 +248,7 @@ static void move_slot(const struct finder *f, int slot, struct quick_row *row)
         f->w->moved[slots[i]] = true;
 }
 
-static bool known_views(const struct finder *f, int slot)
+static bool known_views(const struct window_finder *f, int slot)
 {
     const struct slot_list *views = &f->c->m->views[slot];
     for (int i = 0; i < views->count; i++)
@@ -268,7 +268,7 @@ static bool point_at_window(struct context *c, const struct quick_op *op, struct
 void quick_windows_find(const struct context *c, struct bound *b, int region, struct quick_windows *w)
 {
     const struct program *p = c->m->p;
-    struct finder f = {.c = c, .b = b, .p = p, .r = &p->regions[region], .w = w};
+    struct window_finder f = {.c = c, .b = b, .p = p, .r = &p->regions[region], .w = w};
     w->moved = ARENA_ARRAY(&b->arena, bool, p->nslots + 1);
     w->line = ARENA_ARRAY(&b->arena, struct quick_line *, f.r->nsteps + 1);
     w->done = ARENA_ARRAY(&b->arena, bool, f.r->nsteps + 1);

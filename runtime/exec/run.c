@@ -672,7 +672,8 @@ static bool run_main(struct context *c, struct diag *d)
         return false;
     if (c->m->has_runtime)
         begin_dynamic(c);
-    if ((USED(STATES) && !states_begin(c, d)) || (!c->placed && !place_all(c, d)) || !place_inputs(c, d) || !run_steps(c, 0, d))
+    if ((USED(STATES) && !states_begin(c, d)) || (!c->placed && !place_all(c, d)) || !place_inputs(c, d) ||
+        !run_steps(c, 0, d))
         return false;
     for (int i = 0; i < c->m->p->regions[0].nresults; i++)
         if (!give_output(c, i, d))

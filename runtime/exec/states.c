@@ -77,7 +77,8 @@ static bool check_capacity(const struct program *p, const struct program_state *
 {
     dim_t length = p->slots[s->output].type.dims[s->axis];
     if (capacity < 1 || capacity >= INT32_MAX)
-        return fail(d, "a capacity of %lld for output '%s', expected 1 to %d", (long long)capacity, name, INT32_MAX - 1);
+        return fail(d, "a capacity of %lld for output '%s', expected 1 to %d", (long long)capacity, name,
+                    INT32_MAX - 1);
     if (dim_is_const(length) && capacity < length && !state_is_update(p, s))
         return fail(d, "a capacity of %lld for output '%s', which has %lld along axis %d", (long long)capacity, name,
                     (long long)length, s->axis);
@@ -216,7 +217,8 @@ static bool take_input(struct context *c, int i, struct diag *d)
     large_free(old.memory.data, old.room);
     if (!has_data)
         return fail(d, "input '%s' has no data, and its state holds %lld elements along axis %d, not %lld",
-                    c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis, (long long)x->dims[axis]);
+                    c->m->p->slots[c->m->p->states[i].input].name, (long long)s->length, axis,
+                    (long long)x->dims[axis]);
     x->data = s->memory.data;
     s->length = x->dims[axis];
     s->given = false;

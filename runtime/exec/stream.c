@@ -18,7 +18,7 @@ enum { SHORTEST = 1024, LEAST_BYTES = 2 << 20 };
 enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 3 };
 _Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
-struct place {
+struct stream_place {
     int32_t slot;
     uint8_t move; /* how far the next element is, in bytes */
     bool written, inside; /* inside: of a block alone */
@@ -35,14 +35,14 @@ struct stream {
     int count; /* of operations */
     int nplaces, ninsns;
     struct stream_op *ops;
-    struct place *places;
+    struct stream_place *places;
     uint8_t move[STREAM_PLACES]; /* as the kernel takes them */
     struct bound_insn *insns; /* as they stand */
 };
 
 /* ---- running ---- */
 
-static char *place_address(const struct worker *me, const struct place *p)
+static char *place_address(const struct worker *me, const struct stream_place *p)
 {
     if (p->number)
         return (char *)p->number;
@@ -62,9 +62,9 @@ static bool overlaps(const struct stream *s, char *const *base, const int64_t *c
             length[k] += (count[d] - 1) * s->places[k].step[d];
     }
     for (int w = 0; w < s->nplaces; w++) {
-        const struct place *x = &s->places[w];
+        const struct stream_place *x = &s->places[w];
         for (int k = 0; x->written && !x->inside && k < s->nplaces; k++) {
-            const struct place *y = &s->places[k];
+            const struct stream_place *y = &s->places[k];
             if (k == w || y->inside || y->number || base[w] + length[w] <= base[k] || base[k] + length[k] <= base[w])
                 continue;
             if (base[w] != base[k] || memcmp(x->step, y->step, sizeof x->step))
@@ -80,16 +80,16 @@ static void spread(float *to, float value, int64_t n)
         to[i] = value;
 }
 
-struct walk { /* over the rows of an instance */
+struct stream_walk { /* over the rows of an instance */
     char *row[STREAM_PLACES];   /* where each place's row begins */
     char *start[STREAM_PLACES]; /* as the kernel takes it */
     float values[STREAM_PLACES][STREAM_BLOCK];
 };
 
-static void run_row(struct worker *me, const struct stream *s, struct walk *w, int64_t n, bool first)
+static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first)
 {
     for (int k = 0; k < s->nplaces; k++) {
-        const struct place *p = &s->places[k];
+        const struct stream_place *p = &s->places[k];
         w->start[k] = w->row[k];
         if (p->move || p->inside)
             continue;
@@ -105,7 +105,7 @@ void exec_stream(struct worker *me, const struct bound_insn *i)
     const struct stream *s = i->prepared;
     int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     int last = s->shape.rank - 1, d;
-    struct walk w;
+    struct stream_walk w;
     if (!shape_now(me, &s->shape, count))
         return;
     for (int k = 0; k < s->nplaces; k++)
@@ -133,7 +133,7 @@ void exec_stream(struct worker *me, const struct bound_insn *i)
 
 /* ---- what instructions become ---- */
 
-struct maker {
+struct stream_maker {
     struct binder *b;
     int from, to; /* instructions of the kernel, from .. to - 1 */
     struct joint_shape shape;
@@ -162,7 +162,7 @@ static bool same_pattern(const struct pattern *x, const struct pattern *y)
     return true;
 }
 
-static int number_place(struct maker *m, const float *number)
+static int number_place(struct stream_maker *m, const float *number)
 {
     int k = 0; /* 0 and -0 are two numbers */
     while (k < m->nplaces && (!m->place[k].number || memcmp(m->place[k].number, number, sizeof *number)))
@@ -177,7 +177,7 @@ static int number_place(struct maker *m, const float *number)
 }
 
 /* Operand n of instruction i of the kernel, which has been bound: its place. */
-static int operand_place(struct maker *m, int i, int n)
+static int operand_place(struct stream_maker *m, int i, int n)
 {
     const struct insn *insn = &m->b->k->insns[i];
     struct pattern p;
@@ -201,10 +201,11 @@ static int operand_place(struct maker *m, int i, int n)
     return k;
 }
 
-static struct stream_op *add_op(struct maker *m, int code, int to, int a, int b, int c)
+static struct stream_op *add_op(struct stream_maker *m, int code, int to, int a, int b, int c)
 {
     struct stream_op *op = &m->op[m->count++];
-    *op = (struct stream_op){.code = (uint8_t)code, .to = (uint8_t)to, .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
+    *op =
+        (struct stream_op){.code = (uint8_t)code, .to = (uint8_t)to, .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
     return op;
 }
 
@@ -234,13 +235,13 @@ static int code_of(const struct alu *f)
                                        : -1;
 }
 
-static void add_alu(struct maker *m, const struct alu *f, int to, int a, int b)
+static void add_alu(struct stream_maker *m, const struct alu *f, int to, int a, int b)
 {
     bool swap = f->swap && f->kind == ALU_BINARY;
     memcpy(add_op(m, code_of(f), to, swap ? b : a, swap ? a : b, a)->p, f->p, sizeof f->p);
 }
 
-static bool take_tensor_tensor(struct maker *m, const struct bound_insn *i, int at)
+static bool take_tensor_tensor(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     const struct arithmetic *f = i->prepared;
@@ -253,7 +254,7 @@ static bool take_tensor_tensor(struct maker *m, const struct bound_insn *i, int 
     return true;
 }
 
-static bool take_tensor_scalar(struct maker *m, const struct bound_insn *i, int at)
+static bool take_tensor_scalar(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
     const struct arithmetic *f = i->prepared;
@@ -277,7 +278,7 @@ static bool take_tensor_scalar(struct maker *m, const struct bound_insn *i, int 
 }
 
 /* f(x * scale + bias): a missing scale is 1, a missing bias -0, which change nothing. */
-static bool take_activation(struct maker *m, const struct bound_insn *i, int at)
+static bool take_activation(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(activation, dst), SRC = AP(activation, src) };
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
@@ -301,7 +302,7 @@ static bool take_activation(struct maker *m, const struct bound_insn *i, int at)
     return true;
 }
 
-static bool take_copy(struct maker *m, const struct bound_insn *i, int at)
+static bool take_copy(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
     if (i->o[DST].dtype != DT_F32 || i->o[SRC].dtype != DT_F32)
@@ -316,7 +317,7 @@ static bool take_copy(struct maker *m, const struct bound_insn *i, int at)
 static const struct {
     uint16_t op;
     exec_fn run; /* and no other */
-    bool (*take)(struct maker *m, const struct bound_insn *i, int at); /* m NULL: whether it is one */
+    bool (*take)(struct stream_maker *m, const struct bound_insn *i, int at); /* m NULL: whether it is one */
 } kinds[] = {
     {INSN_tensor_tensor, exec_tensor_tensor, take_tensor_tensor},
     {INSN_tensor_scalar, exec_tensor_scalar, take_tensor_scalar},
@@ -325,7 +326,7 @@ static const struct {
     {INSN_dma_copy, exec_dma_copy, take_copy},
 };
 
-static bool take(struct maker *m, const struct bound_insn *i, int at)
+static bool take(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (kinds[k].op == i->op)
@@ -341,7 +342,7 @@ bool stream_takes(const struct bound_insn *i)
 /* ---- groups of them ---- */
 
 /* The instruction, if it is on the same elements and there is room. */
-static bool add_insn(struct maker *m, int at)
+static bool add_insn(struct stream_maker *m, int at)
 {
     struct joint_shape shape;
     const struct bound_insn *i = &m->b->out->insns[at];
@@ -355,7 +356,7 @@ static bool add_insn(struct maker *m, int at)
 }
 
 /* The tile is used by the instructions only, always in the same way, and written before it is read. */
-static bool is_inside(const struct maker *m, int place)
+static bool is_inside(const struct stream_maker *m, int place)
 {
     const struct kernel *k = m->b->k;
     int tile = m->place[place].tile;
@@ -373,14 +374,14 @@ static bool is_inside(const struct maker *m, int place)
     return true;
 }
 
-static bool make_places(struct maker *m, struct stream *s)
+static bool make_places(struct stream_maker *m, struct stream *s)
 {
     int last = s->shape.rank - 1;
-    s->places = ARENA_ARRAY(m->b->a, struct place, m->nplaces);
+    s->places = ARENA_ARRAY(m->b->a, struct stream_place, m->nplaces);
     for (int k = 0; k < m->nplaces; k++) {
-        struct place *to = &s->places[k];
+        struct stream_place *to = &s->places[k];
         const struct operand *o = &m->place[k].p.o;
-        *to = (struct place){.slot = -1, .number = m->place[k].number, .steady = true};
+        *to = (struct stream_place){.slot = -1, .number = m->place[k].number, .steady = true};
         if (to->number)
             continue;
         to->slot = (int32_t)o->slot, to->offset = o->offset;
@@ -470,7 +471,7 @@ static void chain(struct stream *s)
         s->ops[k].keep = is_read(s, k);
 }
 
-static void finish(struct maker *m)
+static void finish(struct stream_maker *m)
 {
     struct binder *b = m->b;
     int n = m->to - m->from;
@@ -499,7 +500,7 @@ static void finish(struct maker *m)
 void stream_insns(struct binder *b, int from, int to)
 {
     while (from < to) {
-        struct maker m = {.b = b, .from = from, .to = from};
+        struct stream_maker m = {.b = b, .from = from, .to = from};
         int at = from;
         while (at < to && add_insn(&m, at))
             at++;

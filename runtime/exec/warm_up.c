@@ -13,8 +13,8 @@
 enum { WARMED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
 enum { TURN_NS = 10, LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
 
-/* Time of a run on what lies in the caches, as far as sizes tell: those that kernels state, and the turns they take whatever they
- * state. */
+/* Time of a run on what lies in the caches, as far as sizes tell: those that kernels state, and the turns they take
+ * whatever they state. */
 static double expected_ns(const struct context *c)
 {
     const struct program *p = c->m->p;

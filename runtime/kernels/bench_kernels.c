@@ -4,7 +4,8 @@
  * to compare models with. `memory`: the rate at which one and two threads read memory, and that of
  * one row times weights that are not in cache, in turns.
  *
- * Of matrix tiles the best of some turns is shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked product.
+ * Of matrix tiles the best of some turns is shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked
+ * product.
  */
 #include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"

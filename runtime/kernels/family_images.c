@@ -14,7 +14,7 @@
 #include "runtime/kernels/winograd.inc"
 #include "runtime/kernels/resize.inc"
 
-static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
+static void activate_tile(const struct channel_epilogue *e, float *y, ptrdiff_t pitch, size_t rows,
                           size_t n)
 {
     KERNEL_TABLE(VARIANT).activation_tile[e->activation](
@@ -22,7 +22,7 @@ static void activate_tile(const struct epilogue *e, float *y, ptrdiff_t pitch, s
         (struct in_tile){0}, rows, n, e->p);
 }
 
-static void activate(const struct epilogue *e, float *x, size_t n)
+static void activate(const struct channel_epilogue *e, float *x, size_t n)
 {
     KERNEL_TABLE(VARIANT).activate[e->activation](x, n, e->p);
 }

@@ -128,7 +128,8 @@ static void run_all(const struct gemm *g, const void *a, const void *w, void *c,
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
                     if (n == entries) {
-                        run_piece(g, as, ws, n, c, accumulate, (struct more){.kernels = more.kernels, .prefetch = more.prefetch});
+                        run_piece(g, as, ws, n, c, accumulate,
+                                  (struct more){.kernels = more.kernels, .prefetch = more.prefetch});
                         accumulate = true;
                         n = 0;
                     }

@@ -35,8 +35,8 @@ static bool runs_avx512bf16(void)
 }
 /*
  * Whether products by the instruction of bf16 are slower than those of FP32 are by the kernels without it, which widen
- * numbers as they go. Intel's cores begin one in two cycles (a Sapphire Rapids: 89 GFLOP/s, 145 without it, 159 in FP32),
- * a Zen 4 two. Told from the maker, not from a clock: the choice decides bits.
+ * numbers as they go. Intel's cores begin one in two cycles (a Sapphire Rapids: 89 GFLOP/s, 145 without it, 159 in
+ * FP32), a Zen 4 two. Told from the maker, not from a clock: the choice decides bits.
  */
 static bool slow_bf16(void)
 {

@@ -124,7 +124,7 @@ struct requantize {
 };
 
 /* What follows an accumulation before it is stored: y = activation(x + bias). */
-struct epilogue {
+struct channel_epilogue {
     const float *bias; /* one per channel, or NULL */
     enum kernel_activation activation;
     float p[2]; /* the activation's parameters */
@@ -154,7 +154,7 @@ struct depthwise_row {
     ptrdiff_t weight_step;
     void *out;          /* output pixel `first` */
     ptrdiff_t out_step; /* elements between output pixels */
-    struct epilogue epilogue;
+    struct channel_epilogue epilogue;
     bool out_bf16; /* results are rounded to bf16 */
 };
 
@@ -405,7 +405,7 @@ struct kernel_table {
                            size_t channels, int size);
     void (*winograd_output)(float *y, ptrdiff_t row_step, ptrdiff_t pixel_step, const float *x,
                             ptrdiff_t plane_step, size_t channels, int size, int rows, int cols,
-                            const struct epilogue *e);
+                            const struct channel_epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
     /* The same of the row rounded to 8 bits by blocks of at most WEIGHT_ONLY_ROUNDED_BLOCK (weight_only_scale). */
@@ -447,7 +447,7 @@ static inline integer_fn kernels_integer(const struct kernel_table *t, enum kern
 }
 
 /* y = epilogue(x) for one contiguous row, in place. */
-static inline void epilogue_row(const struct kernel_table *t, const struct epilogue *e, float *y,
+static inline void epilogue_row(const struct kernel_table *t, const struct channel_epilogue *e, float *y,
                                 size_t n)
 {
     t->activation[e->activation]((struct out_row){y, 1}, (struct in_row){y, 1},

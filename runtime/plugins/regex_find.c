@@ -1,5 +1,5 @@
-/* Places that match a regular expression, by PCRE2: the leftmost ones, and of those at one place the longest. Matching has
- * a step limit. */
+/* Places that match a regular expression, by PCRE2: the leftmost ones, and of those at one place the longest. Matching
+ * has a step limit. */
 #include "runtime/plugins/regex.h"
 
 #include <stdlib.h>

@@ -197,7 +197,7 @@ static double element_cycles(const struct machine *m, const struct number_insn *
 /* Operands 0 dst [n,m], 1 stationary [b...,k,m], 2 moving [b...,n,k]. Of the products that only cpu
  * has, the stationary one is packed. */
 static double product_cycles(const struct machine *m, const struct number_insn *n,
-                             const int64_t *vars, struct work *w)
+                             const int64_t *vars, struct demand *w)
 {
     const struct timing *t = machine_timing(m);
     const struct number_ap *s = &n->ap[AP(nc_matmul, stationary)],
@@ -220,7 +220,7 @@ static double product_cycles(const struct machine *m, const struct number_insn *
 }
 
 static double transpose_cycles(const struct machine *m, const struct number_insn *n,
-                               const int64_t *vars, struct work *w)
+                               const int64_t *vars, struct demand *w)
 {
     const struct number_ap *s = &n->ap[AP(nc_transpose, src)];
     double p = (double)count_of(s, 0, vars), all = (double)ap_total(s, vars);
@@ -271,7 +271,7 @@ enum { MIN_PIECE = 512 }; /* bytes */
 
 /* A transfer is a list of contiguous pieces, dealt out to the DMA engines. */
 static void transfer(const struct machine *m, const struct number_insn *n, const int64_t *vars,
-                     struct work *w)
+                     struct demand *w)
 {
     const struct timing *t = machine_timing(m);
     const struct number_ap *dst = &n->ap[AP(dma_copy, dst)], *src = &n->ap[AP(dma_copy, src)];
@@ -311,7 +311,7 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
 
 /* ---- all ---- */
 
-static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct work *w)
+static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct demand *w)
 {
     const struct number_ap *dst = n->ap; /* the first of any instruction */
     int64_t written = ap_total(dst, vars) * dst->size;
@@ -333,9 +333,9 @@ static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct
     }
 }
 
-struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars)
+struct demand insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars)
 {
-    struct work w = {0};
+    struct demand w = {0};
     const struct insn_cost *price = &insn_info(n->op)->cost;
     double cycles = 0;
     switch ((enum cost_kind)price->kind) {

@@ -1,7 +1,7 @@
 /*
- * The DMA engines of a core. Each has a queue for each engine of the core that starts transfers, and works on the pieces at
- * their heads in turn: of n queues that have some, each gets an n-th of its time. A transfer's pieces are dealt out evenly to the
- * engines that have the least to do when it begins.
+ * The DMA engines of a core. Each has a queue for each engine of the core that starts transfers, and works on the
+ * pieces at their heads in turn: of n queues that have some, each gets an n-th of its time. A transfer's pieces are
+ * dealt out evenly to the engines that have the least to do when it begins.
  */
 #include "runtime/sim/state.h"
 
@@ -29,7 +29,7 @@ static void work_until(struct dma_engine *e, int64_t time)
 
 static void end_part(struct dma_engine *e, int queue)
 {
-    struct part *p = e->first[queue];
+    struct transfer_part *p = e->first[queue];
     if (--p->of->parts_left == 0)
         p->of->end = e->now;
     e->first[queue] = p->next;
@@ -67,9 +67,9 @@ static int choose(const struct dma *d, int wanted, int *order)
     return n;
 }
 
-static void add_part(struct dma_engine *e, int queue, struct part *p)
+static void add_part(struct dma_engine *e, int queue, struct transfer_part *p)
 {
-    struct part **at = &e->first[queue];
+    struct transfer_part **at = &e->first[queue];
     e->active += !*at;
     if (!*at && p->of->start < 0)
         p->of->start = p->of->begin;
@@ -96,7 +96,7 @@ static void arrive(struct dma *d)
     for (int e = 0; e < used; e++) {
         int64_t pieces = (left + used - e - 1) / (used - e);
         left -= pieces;
-        f->parts[e] = (struct part){f, pieces * f->work.run_ps, NULL};
+        f->parts[e] = (struct transfer_part){f, pieces * f->work.run_ps, NULL};
         add_part(&d->engines[order[e]], f->n->engine, &f->parts[e]);
     }
 }

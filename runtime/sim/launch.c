@@ -106,7 +106,7 @@ static struct instance *enter(struct launch_state *l, struct engine_state *e)
 /* ---- streams ---- */
 
 /* Goes to the next instruction of the stream; false at its end. */
-static bool settle(struct launch_state *l, const struct stream *s, struct engine_state *e)
+static bool settle(struct launch_state *l, const struct insn_stream *s, struct engine_state *e)
 {
     for (; e->at < s->n; l->jumps++) {
         const struct stream_item *x = &s->items[e->at];
@@ -453,7 +453,7 @@ static bool between_steps(const struct sim *s, const struct number_ap *a)
 }
 
 /* An instruction's reads are taken for those of the first operand that it reads in HBM, its writes alike. */
-static void count_spills(struct sim *s, const struct number_insn *n, const struct work *w)
+static void count_spills(struct sim *s, const struct number_insn *n, const struct demand *w)
 {
     bool read = false, written = false;
     for (int a = 0; a < n->naps; a++) {
@@ -468,7 +468,7 @@ static void count_spills(struct sim *s, const struct number_insn *n, const struc
     }
 }
 
-static void count_work(struct launch_state *l, const struct number_insn *n, const struct work *w)
+static void count_work(struct launch_state *l, const struct number_insn *n, const struct demand *w)
 {
     struct sim *s = l->s;
     for (int a = 0; a < n->naps && w->read; a++)
@@ -491,7 +491,7 @@ void issue(const struct candidate *c)
     const struct number_insn *n = c->n;
     struct engine_state *e = &l->c->engines[n->engine];
     struct instance *i = slot_of(l, e->instance);
-    struct work w = n->varies ? insn_work(s->m, n, e->vars) : n->work;
+    struct demand w = n->varies ? insn_work(s->m, n, e->vars) : n->work;
     int64_t idle = c->at.at - e->free.at, ps = w.ps + start_up(l, c);
     if (n->engine == ENGINE_PE)
         ps += load_array(l, n, i, e->vars);
@@ -540,7 +540,7 @@ void transfer_follows(const struct flying *f, struct moment done)
 void advance(struct launch_state *l, int engine)
 {
     struct engine_state *e = &l->c->engines[engine];
-    const struct stream *s = &l->k->streams[engine];
+    const struct insn_stream *s = &l->k->streams[engine];
     e->at++, e->begins = false;
     if (!settle(l, s, e))
         leave(l, e);

@@ -27,9 +27,9 @@ static int64_t value(struct converter *c, dim_t d)
     return v;
 }
 
-static struct number number(struct converter *c, const struct affine *f)
+static struct sim_number number(struct converter *c, const struct affine *f)
 {
-    struct number n = {.base = value(c, f->base), .nterms = f->nterms};
+    struct sim_number n = {.base = value(c, f->base), .nterms = f->nterms};
     struct number_term *terms = ARENA_ARRAY(c->a, struct number_term, f->nterms);
     for (int i = 0; i < f->nterms; i++)
         terms[i] = (struct number_term){f->terms[i].var, value(c, f->terms[i].coef)};
@@ -144,10 +144,10 @@ static bool holds(const struct kernel *k, int loop, int engine)
 }
 
 /* The loops of the kernel that have nothing for the engine are left out of its stream. */
-static struct stream stream_of(struct converter *c, int engine)
+static struct insn_stream stream_of(struct converter *c, int engine)
 {
     const struct kernel *k = c->k;
-    struct stream s = {0};
+    struct insn_stream s = {0};
     int open[MAX_VARS + 1], depth = 0;
     s.items = ARENA_ARRAY(c->a, struct stream_item, k->ninsns + 1);
     for (int i = 0; i < k->ninsns; i++) {

@@ -11,12 +11,12 @@ struct number_term {
     int32_t var;
     int64_t coef;
 };
-struct number { /* base + sum of coef * variable */
+struct sim_number { /* base + sum of coef * variable */
     int64_t base;
     int32_t nterms;
     const struct number_term *terms;
 };
-static inline int64_t number_at(const struct number *n, const int64_t *vars)
+static inline int64_t number_at(const struct sim_number *n, const int64_t *vars)
 {
     int64_t v = n->base;
     for (int i = 0; i < n->nterms; i++)
@@ -39,7 +39,7 @@ struct number_ap {
     int32_t use;         /* HBM: of the kernel's uses */
     int64_t slot_offset; /* HBM: bytes from that slot's start */
     int64_t row;         /* tiles: elements of a partition */
-    struct number offset;
+    struct sim_number offset;
     struct number_dim dim[MAX_AP_RANK];
 };
 static inline int64_t ap_dim_count(const struct number_dim *d, const int64_t *vars)
@@ -53,7 +53,7 @@ static inline int64_t ap_dim_count(const struct number_dim *d, const int64_t *va
 }
 
 /* What one execution asks of the machine. */
-struct work {
+struct demand {
     int64_t ps;            /* of the engine */
     double matmul, array;  /* FLOPs of products; of the Tensor engine, transposes included */
     int64_t read, written; /* HBM bytes */
@@ -70,10 +70,10 @@ struct number_insn {
     int32_t node;
     struct number_wait {
         int32_t semaphore;
-        struct number value;
+        struct sim_number value;
     } * waits;
     struct number_ap *ap;
-    struct work work; /* unless it varies */
+    struct demand work; /* unless it varies */
     int32_t access, naccesses; /* of the kernel's accesses */
     const struct insn *source;
 };
@@ -85,9 +85,9 @@ struct stream_item {
     int32_t insn;  /* of the kernel */
     int32_t other; /* loop: its end's index in the stream; end: the loop's */
     int32_t var;
-    struct number count;
+    struct sim_number count;
 };
-struct stream {
+struct insn_stream {
     int n;
     struct stream_item *items;
 };
@@ -112,7 +112,7 @@ struct number_kernel {
     int64_t grid[MAX_GRID], instances;
     int ninsns;
     struct number_insn *insns;
-    struct stream streams[ENGINE_COUNT];
+    struct insn_stream streams[ENGINE_COUNT];
     bool queues[ENGINE_COUNT]; /* engines that start transfers */
     int64_t *tile_bytes; /* of a partition, per tile */
     int64_t sbuf, psum;  /* bytes of a partition that an instance takes */
@@ -129,7 +129,7 @@ bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, s
 /* ---- cost.c ---- */
 
 /* The work of one execution, with the variables' values. */
-struct work insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars);
+struct demand insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars);
 int64_t cycles_ps(double cycles, double ghz);
 double peak_flops(const struct machine *m); /* of 16-bit products, per second */
 

@@ -50,7 +50,7 @@ struct reader {
     const struct reader *next;
 };
 
-struct content {        /* of bytes in HBM; NULL: nothing has touched them */
+struct history {        /* of bytes in HBM; NULL: nothing has touched them */
     struct doer writer; /* launch -1: none */
     int32_t slot;
     const struct reader *readers; /* since then: the last one of each track */
@@ -83,7 +83,7 @@ struct watch {
     const struct clock *known;
     int32_t slot;
     bool writes, seen;
-    const struct content *before, *after;
+    const struct history *before, *after;
     struct tenant *tenant;
 };
 
@@ -223,7 +223,7 @@ static const struct reader *with_reader(struct watch *w, const struct reader *li
     return all;
 }
 
-static void check_content(struct watch *w, const struct content *c)
+static void check_content(struct watch *w, const struct history *c)
 {
     const struct home *h = &w->homes[w->slot];
     if (!c || c->writer.launch < 0) {
@@ -239,7 +239,7 @@ static void check_content(struct watch *w, const struct content *c)
 static const void *change_content(void *with, const void *state, int64_t low, int64_t high)
 {
     struct watch *w = with;
-    const struct content *c = state;
+    const struct history *c = state;
     (void)low, (void)high;
     if (w->seen && w->before == c)
         return w->after;
@@ -250,11 +250,11 @@ static const void *change_content(void *with, const void *state, int64_t low, in
     if (!w->writes)
         check_content(w, c);
     if (!w->writes || !w->seen) { /* bytes that are written together have one content */
-        struct content *new = ARENA_NEW(&w->arena, struct content);
+        struct history *new = ARENA_NEW(&w->arena, struct history);
         if (w->writes)
-            *new = (struct content){w->me, w->slot, NULL};
+            *new = (struct history){w->me, w->slot, NULL};
         else
-            *new = (struct content){c ? c->writer : (struct doer){.launch = -1}, c ? c->slot : w->slot,
+            *new = (struct history){c ? c->writer : (struct doer){.launch = -1}, c ? c->slot : w->slot,
                                     with_reader(w, c ? c->readers : NULL)};
         w->after = new;
     }

@@ -1,6 +1,6 @@
 /*
- * The order of a queue: its transfers complete one after the other, and one that touches a byte of an earlier one, where one of
- * the two writes, begins after it.
+ * The order of a queue: its transfers complete one after the other, and one that touches a byte of an earlier one,
+ * where one of the two writes, begins after it.
  */
 #include "runtime/sim/state.h"
 
@@ -45,13 +45,14 @@ void forget_transfers(struct instance *i)
     }
 }
 
-static bool in_order(const struct touched *x, const struct number_ap *ap, const struct region *r, bool same)
+static bool in_order(const struct touched *x, const struct number_ap *ap, const struct byte_runs *r, bool same)
 {
     return (ap->writes || x->writes) && (!same || regions_meet(&x->bytes, r));
 }
 
 /* Those of a queue that an operand has to follow: in a tile that shares memory with its own, all. */
-static void follow(struct flying *f, const struct transfer_state *t, const struct number_ap *ap, const struct region *r, bool same)
+static void follow(struct flying *f, const struct transfer_state *t, const struct number_ap *ap,
+                   const struct byte_runs *r, bool same)
 {
     bool old = !same || (r->low < t->older.high && t->older.low < r->high);
     if (old)
@@ -69,7 +70,7 @@ static void follow(struct flying *f, const struct transfer_state *t, const struc
     }
 }
 
-static struct region region_of_operand(const struct number_insn *n, int operand, const int64_t *vars)
+static struct byte_runs region_of_operand(const struct number_insn *n, int operand, const int64_t *vars)
 {
     bool indirect = insn_info(n->op)->ap[operand].reach == REACH_INDIRECT;
     return indirect ? region_anywhere() : region_of(&n->ap[operand], vars);
@@ -81,7 +82,7 @@ static bool keeps_order(const struct number_ap *ap)
 }
 
 /* Earlier transfers of the same queue that touch what an operand touches. */
-static void find_order(struct flying *f, const struct number_ap *ap, const struct region *r)
+static void find_order(struct flying *f, const struct number_ap *ap, const struct byte_runs *r)
 {
     const int32_t slot[] = {ap->tensor, -1};
     for (const int32_t *t = ap->mem == MEM_HBM ? slot : f->l->aliases[ap->tensor]; *t >= 0; t++) {
@@ -112,7 +113,7 @@ static void fold_older(struct transfer_state *t)
 }
 
 /* Transfers of a queue complete in order: the same access again takes the place of an earlier one. */
-static void note_touched(struct flying *f, const struct number_ap *ap, const struct region *r)
+static void note_touched(struct flying *f, const struct number_ap *ap, const struct byte_runs *r)
 {
     struct transfer_state *t = transfer_state(f, ap);
     for (int k = t->n - 1; k >= 0; k--) {
@@ -129,7 +130,7 @@ static void note_touched(struct flying *f, const struct number_ap *ap, const str
 
 void queue_transfer(struct flying *f)
 {
-    struct region r[MAX_APS];
+    struct byte_runs r[MAX_APS];
     for (int a = 0; a < f->n->naps; a++)
         if (keeps_order(&f->n->ap[a])) {
             r[a] = region_of_operand(f->n, a, f->vars);

@@ -7,7 +7,7 @@ enum { PATIENCE = 256 }; /* comparisons of two regions */
 /* ---- making ---- */
 
 /* Sorted by falling steps; no dim of one element, none that goes on where what is further in ends. */
-static void add_dim(struct region *r, int64_t step, int64_t count)
+static void add_dim(struct byte_runs *r, int64_t step, int64_t count)
 {
     if (step < 0)
         r->low += step * (count - 1), step = -step;
@@ -20,7 +20,7 @@ static void add_dim(struct region *r, int64_t step, int64_t count)
 }
 
 /* A dim whose elements touch each other, or overlap, makes a longer run. */
-static void join_dims(struct region *r)
+static void join_dims(struct byte_runs *r)
 {
     while (r->rank > 0 && r->step[r->rank - 1] <= r->run) {
         r->rank--;
@@ -38,14 +38,14 @@ static void join_dims(struct region *r)
     }
 }
 
-struct region region_of(const struct number_ap *a, const int64_t *vars)
+struct byte_runs region_of(const struct number_ap *a, const int64_t *vars)
 {
-    struct region r = {.run = a->size};
+    struct byte_runs r = {.run = a->size};
     r.low = number_at(&a->offset, vars) * a->size + a->slot_offset;
     for (int i = 0; i < a->rank; i++) {
         int64_t count = ap_dim_count(&a->dim[i], vars), step, reach;
         if (count < 1)
-            return (struct region){0};
+            return (struct byte_runs){0};
         if (__builtin_mul_overflow(a->dim[i].step, a->size, &step) || __builtin_mul_overflow(step, count, &reach))
             return region_anywhere();
         add_dim(&r, step, count);
@@ -58,19 +58,19 @@ struct region region_of(const struct number_ap *a, const int64_t *vars)
     return r;
 }
 
-struct region region_anywhere(void)
+struct byte_runs region_anywhere(void)
 {
     int64_t most = INT64_MAX / 4;
-    return (struct region){.low = -most, .high = most, .run = 2 * most, .extent[0] = 2 * most};
+    return (struct byte_runs){.low = -most, .high = most, .run = 2 * most, .extent[0] = 2 * most};
 }
 
 /* ---- comparing ---- */
 
-bool regions_equal(const struct region *a, const struct region *b)
+bool regions_equal(const struct byte_runs *a, const struct byte_runs *b)
 {
     size_t dims = sizeof *a->step * (size_t)a->rank;
-    return a->low == b->low && a->high == b->high && a->run == b->run && a->rank == b->rank && !memcmp(a->step, b->step, dims) &&
-           !memcmp(a->count, b->count, dims);
+    return a->low == b->low && a->high == b->high && a->run == b->run && a->rank == b->rank &&
+           !memcmp(a->step, b->step, dims) && !memcmp(a->count, b->count, dims);
 }
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -79,7 +79,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 }
 
 /* Of a, dims i and on, and of b, dims j and on, which begins `apart` bytes after a. */
-static bool meet(const struct region *a, int i, const struct region *b, int j, int64_t apart, int *patience)
+static bool meet(const struct byte_runs *a, int i, const struct byte_runs *b, int j, int64_t apart, int *patience)
 {
     if (apart >= a->extent[i] || -apart >= b->extent[j])
         return false;
@@ -89,7 +89,8 @@ static bool meet(const struct region *a, int i, const struct region *b, int j, i
     bool in_a = s == step, in_b = t == step;
     /* what is further in is apart + k * step apart, for an element of b less one of a */
     int64_t low = in_a ? 1 - a->count[i] : 0, high = in_b ? b->count[j] - 1 : 0;
-    int64_t first = floor_div(-b->extent[j + in_b] - apart, step) + 1, last = -floor_div(apart - a->extent[i + in_a], step) - 1;
+    int64_t first = floor_div(-b->extent[j + in_b] - apart, step) + 1,
+            last = -floor_div(apart - a->extent[i + in_a], step) - 1;
     first = first > low ? first : low, last = last < high ? last : high;
     for (int64_t k = first; k <= last; k++)
         if (meet(a, i + in_a, b, j + in_b, apart + k * step, patience))
@@ -97,7 +98,7 @@ static bool meet(const struct region *a, int i, const struct region *b, int j, i
     return false;
 }
 
-bool regions_meet(const struct region *a, const struct region *b)
+bool regions_meet(const struct byte_runs *a, const struct byte_runs *b)
 {
     int patience = PATIENCE;
     return a->low < b->high && b->low < a->high && meet(a, 0, b, 0, b->low - a->low, &patience);

@@ -37,7 +37,7 @@ struct transfer_state {
     int32_t tensor, queue;
     uint8_t mem;
     struct touched {
-        struct region bytes;
+        struct byte_runs bytes;
         bool writes;
         struct flying *by; /* NULL: it is over, at `end` */
         struct moment end;
@@ -106,10 +106,10 @@ struct room { /* memory on the chip that an instance has, or had */
     } before[2];        /* of SBUF, of PSUM */
 };
 
-struct part { /* of a transfer: what one DMA engine moves */
+struct transfer_part { /* of a transfer: what one DMA engine moves */
     struct flying *of;
     int64_t left; /* ps */
-    struct part *next; /* of the queue */
+    struct transfer_part *next; /* of the queue */
 };
 
 struct flying { /* a transfer that is not over */
@@ -118,7 +118,7 @@ struct flying { /* a transfer that is not over */
     const struct number_insn *n;
     int insn;
     int64_t vars[MAX_VARS];
-    struct work work;
+    struct demand work;
     struct moment trigger, after; /* what started it; earlier transfers of its queue that it follows */
     struct flying *follows;       /* the last of these that is not over */
     int64_t number;               /* of the core's transfers */
@@ -128,7 +128,7 @@ struct flying { /* a transfer that is not over */
     int signal[2];                 /* of its instruction: which of the semaphore's */
     struct flying *behind; /* the next one of its queue */
     struct flying *later;  /* in the list that it is in */
-    struct part parts[];   /* for each DMA engine */
+    struct transfer_part parts[]; /* for each DMA engine */
 };
 
 struct dma {
@@ -137,7 +137,7 @@ struct dma {
         int64_t now, next; /* what it has done it has done by then; when a part ends if nothing is added */
         int64_t left;      /* ps of all parts */
         int active;        /* queues that have some */
-        struct part *first[ENGINE_COUNT];
+        struct transfer_part *first[ENGINE_COUNT];
     } engines[MAX_DMA_ENGINES];
     struct flying *arrivals; /* by `begin` */
 };
@@ -305,8 +305,8 @@ void dma_step(struct dma *d);
 
 /* The instance begins: its queues have moved nothing. */
 void forget_transfers(struct instance *i);
-/* Earlier transfers of its queue that touch what it touches: those that are over in f->after, else f->follows. Notes what it
- * touches. */
+/* Earlier transfers of its queue that touch what it touches: those that are over in f->after, else f->follows. Notes
+ * what it touches. */
 void queue_transfer(struct flying *f);
 /* It is over, for what was noted. */
 void transfer_noted(struct flying *f, struct moment end);
@@ -316,8 +316,8 @@ bool queue_touches(const struct launch_state *l, const struct instance *i, const
 /* ---- transfers (transfer.c) ---- */
 
 /* The instruction's transfer, triggered at `trigger` (a record). */
-struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn, const struct work *w,
-                              struct moment trigger, const int64_t *vars);
+struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn,
+                              const struct demand *w, struct moment trigger, const int64_t *vars);
 /* The oldest of a queue of which all pieces have moved; NULL. */
 struct flying *transfer_over(struct core_state *c);
 /* Takes it out: its record and end. What it was remains valid until the next transfer starts. */

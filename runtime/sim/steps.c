@@ -122,7 +122,7 @@ static void set_range(const struct flight *f, const struct number_access *n, con
     a->bytes = x->bytes;
     if (!vars || n->anywhere)
         return;
-    struct region r = region_of(n->ap, vars);
+    struct byte_runs r = region_of(n->ap, vars);
     a->bytes = (struct range){r.low + x->bytes.low, r.high + x->bytes.low};
 }
 
@@ -338,8 +338,8 @@ static int last_that_has(const struct core_state *c, bool psum, struct range r)
     return c->oldest_room - 1;
 }
 
-/* Of the places at both ends of the memory and beside rooms, the one that is given back first: rooms are in the program's
- * order, so that this does not depend on times. */
+/* Of the places at both ends of the memory and beside rooms, the one that is given back first: rooms are in the
+ * program's order, so that this does not depend on times. */
 static struct range best_place(const struct core_state *c, bool psum, int64_t bytes, int64_t size)
 {
     struct range best = {0, bytes};

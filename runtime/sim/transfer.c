@@ -1,6 +1,6 @@
 /*
- * DMA: a transfer is a list of contiguous pieces that up to all DMA engines of the core move side by side (dma.c); those of one
- * queue complete in order (queue.c).
+ * DMA: a transfer is a list of contiguous pieces that up to all DMA engines of the core move side by side (dma.c);
+ * those of one queue complete in order (queue.c).
  */
 #include "runtime/sim/state.h"
 
@@ -38,8 +38,8 @@ static void ready(struct flying *f)
     dma_add(&f->l->c->dma, f);
 }
 
-struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn, const struct work *w,
-                              struct moment trigger, const int64_t *vars)
+struct flying *start_transfer(struct launch_state *l, struct instance *i, const struct number_insn *n, int insn,
+                              const struct demand *w, struct moment trigger, const int64_t *vars)
 {
     struct core_state *c = l->c;
     struct flying *f = new_flying(c);
@@ -65,7 +65,7 @@ struct flying *transfer_over(struct core_state *c)
     return NULL;
 }
 
-/* Why it ended when it did: what it would have waited for if the DMA engines had nothing else to do, or others' pieces. */
+/* Why it ended when it did: what it would have waited for if DMA engines had nothing else to do, or other pieces. */
 static void explain(const struct flying *f, struct sim_record *r)
 {
     const struct core_state *c = f->l->c;
@@ -80,7 +80,7 @@ static void explain(const struct flying *f, struct sim_record *r)
 static void account(const struct flying *f, const struct sim_record *r)
 {
     struct sim *s = f->l->s;
-    const struct work *w = &f->work;
+    const struct demand *w = &f->work;
     struct sim_track *y = &s->tracks[f->l->core][r->track];
     struct sim_launch *x = &s->launches[f->l->launch];
     int64_t engines = f->l->c->dma.n;
@@ -120,7 +120,8 @@ struct moment end_transfer(struct flying *f)
                            .end = f->end > queue_end->at ? f->end : queue_end->at};
     explain(f, &r);
     const struct clock *known = both_known(f->trigger.known, f->after.known);
-    struct moment done = {r.end, add_record(l->s, r), clock_after(l->s, both_known(known, queue_end->known), l->core, track)};
+    struct moment done = {r.end, add_record(l->s, r),
+                          clock_after(l->s, both_known(known, queue_end->known), l->core, track)};
     *queue_end = done;
     if (done.at >= c->last_over.at)
         c->last_over = done;

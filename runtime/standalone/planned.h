@@ -31,7 +31,7 @@ struct plan_input {
 struct plan_output {
     int32_t slot, rank;
     int64_t bytes, dims[MAX_RANK];
-    int64_t own; /* in the arena: where it is written when its caller's memory does not do; -1: no kernel writes it there */
+    int64_t own; /* in the arena: where it is written if its caller's memory does not do; -1: nobody writes there */
 };
 
 struct plan { /* the first thing of the image */

@@ -32,8 +32,8 @@ struct program *fuzz_compile(struct graph *g, const char *target, struct diag *d
 void fuzz_graph(struct graph *g, size_t size, struct diag *d);
 /* A number that depends on all of these bytes. */
 uint64_t fuzz_seed(const uint8_t *data, size_t size);
-/* Loads the program and runs it on small inputs, for a limited number of steps: of ones or, as the seed says, of numbers that
- * are often wrong; with its states bound, and twice. */
+/* Loads the program and runs it on small inputs, for a limited number of steps: of ones or, as the seed says, of
+ * numbers that are often wrong; with its states bound, and twice. */
 void fuzz_run(struct program *p, uint64_t seed, struct diag *d);
 /* What is printed of an object is read back, and printed alike: aborts when it is not. */
 struct fuzz_text {

@@ -24,15 +24,15 @@ size_t mutate_splice(uint8_t *data, size_t size, size_t room, size_t at, size_t 
 mutate_fn mutate_text;
 /* Bytes, little-endian words and varints become others; parts are left out or repeated. */
 mutate_fn mutate_bytes;
-/* A member of an archive by one of these, or its program by the next; the table of members, sizes and hash are mended. */
+/* A member of an archive by one of these, or its program by the next; table, sizes and hash are mended. */
 mutate_fn mutate_archive;
 /* The program of an archive that can be read, field by field: see mutate_program.c. */
 mutate_fn mutate_program;
 /* Fields of an ONNX model: names become other names, operators other operators, nodes get attributes of their schema;
  * lengths around them are mended, and often the data of a tensor whose shape changed. */
 mutate_fn mutate_onnx;
-/* Fields of an HLO module or HloProto: attributes, dimension numbers, shapes, operands, literals; sizes and types also in all shapes
- * together. */
+/* Fields of an HLO module or HloProto: attributes, dimension numbers, shapes, operands, literals; sizes and types also
+ * in all shapes together. */
 mutate_fn mutate_hlo;
 /* MLIR bytecode: operations, operands, entries of the tables of strings, attributes, types and properties; sections are
  * written anew around them. */

@@ -375,7 +375,8 @@ static void change_type(struct hlo_walk *w)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < w->count; i++) {
             const struct hlo_place *p = &w->place[i];
-            if (p->m->descriptor != &hlopb__shape_proto__descriptor || strcmp(p->f->name, "element_type") || !count_of(p))
+            if (p->m->descriptor != &hlopb__shape_proto__descriptor || strcmp(p->f->name, "element_type") ||
+                !count_of(p))
                 continue;
             int *type = item(p, 0);
             if (pass && *type == from)
@@ -437,7 +438,8 @@ size_t mutate_hlo(uint8_t *data, size_t size, size_t room, uint64_t *seed)
         w.count = 0;
         if (m)
             walk(&w, m, 0);
-        bool any = m && (i ? ((Hlopb__HloProto *)m)->hlo_module != NULL : ((Hlopb__HloModuleProto *)m)->n_computations > 0);
+        bool any =
+            m && (i ? ((Hlopb__HloProto *)m)->hlo_module != NULL : ((Hlopb__HloModuleProto *)m)->n_computations > 0);
         if (m && !any) {
             protobuf_c_message_free_unpacked(m, NULL);
             m = NULL;

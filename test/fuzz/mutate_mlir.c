@@ -180,7 +180,8 @@ static void put_changed(struct sink *o, struct mlir_bytes b, uint64_t *seed)
 }
 
 /* Another part in place of one, or that one changed; `made` is where it may lie. */
-static struct mlir_bytes other_part(const struct mlir_bytes *part, size_t n, size_t chosen, struct sink *made, uint64_t *seed)
+static struct mlir_bytes other_part(const struct mlir_bytes *part, size_t n, size_t chosen, struct sink *made,
+                                    uint64_t *seed)
 {
     if (mutate_below(seed, 3) == 0)
         return part[mutate_below(seed, n)];

@@ -298,8 +298,9 @@ static const struct fuzz_schema *schema_of(const struct proto_walk *w, int node)
 /* A value of the kind that the schema's letter names, as fields of an AttributeProto. */
 static size_t attribute_value(struct proto_walk *w, char letter, uint8_t *to)
 {
-    static const char *const words[] = {"", "NOTSET", "SAME_UPPER", "VALID", "linear", "cubic", "border", "reflect",
-                                        "constant", "wrap", "add", "mul", "bidirectional", "ij,jk->ik", "...", "LINEAR"};
+    static const char *const words[] = {
+        "",         "NOTSET", "SAME_UPPER", "VALID", "linear",        "cubic",     "border", "reflect",
+        "constant", "wrap",   "add",        "mul",   "bidirectional", "ij,jk->ik", "...",    "LINEAR"};
     size_t n = 0;
     if (letter == 'i') {
         to[n++] = 3 << 3 | VARINT;

@@ -1,7 +1,7 @@
 /*
- * Programs of archives, field by field: what instructions touch, count, clip and wait for; indices and bounds of gathers and
- * scatters; tiles, grids; calls' operators, operands and attributes; slots, views, states, guards; the contents of constants.
- * The archive around them is written anew, so that it is whole and of the right hash.
+ * Programs of archives, field by field: what instructions touch, count, clip and wait for; indices and bounds of
+ * gathers and scatters; tiles, grids; calls' operators, operands and attributes; slots, views, states, guards; the
+ * contents of constants. The archive around them is written anew, so that it is whole and of the right hash.
  */
 #include "neff/archive/archive.h"
 #include "test/fuzz/mutate.h"

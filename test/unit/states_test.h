@@ -1,6 +1,6 @@
 /*
- * What tests of xrt_bind_state share: graphs as text, made-up numbers, and two contexts of which one keeps its states in
- * place.
+ * What tests of xrt_bind_state share: graphs as text, made-up numbers, and two contexts of which one keeps its states
+ * in place.
  */
 #ifndef TEST_UNIT_STATES_TEST_H
 #define TEST_UNIT_STATES_TEST_H

@@ -86,7 +86,8 @@ static int reference_tile_at(struct bench *b, int tile, int64_t elements)
     assert_true(tensor_alloc(&b->buffer[tile], DT_F32, 1, &elements, &d));
     while (b->k->ntiles <= tile) {
         ARENA_GROW(&b->p->arena, b->k->tiles, b->k->ntiles, b->k->tiles_cap);
-        b->k->tiles[b->k->ntiles++] = (struct tile){.mem = MEM_SBUF, .dtype = DT_F32, .partitions = 1, .elements = elements};
+        b->k->tiles[b->k->ntiles++] =
+            (struct tile){.mem = MEM_SBUF, .dtype = DT_F32, .partitions = 1, .elements = elements};
     }
     return tile;
 }
@@ -122,7 +123,7 @@ static void together_in_tiles(void **state)
     }
     struct ap one = pattern(buffer(&b, DT_F32, 1, false), DT_F32, 1, s, 0, 0);
     tiled(&b, &one, 0, var, TOGETHER_TILE);
-    dtype_store_f64(DT_F32, b.buffer[b.n - 1].data, 0, 8); /* the sum with it, whose root is taken, is never near zero */
+    dtype_store_f64(DT_F32, b.buffer[b.n - 1].data, 0, 8); /* the sum with it, whose root is taken, is not near 0 */
     t = (struct ap){.mem = MEM_SBUF, .dtype = DT_F32, .rank = 1, .dim = {{.step = 1, .count = TOGETHER_TILE}}};
     t.tensor = reference_tile(&b, TOGETHER_TILE);
     clip(&b, &t, 0, (struct ap_clip){var, TOGETHER_TILE, TOGETHER});
@@ -171,7 +172,8 @@ static void together_chained(void **state)
             tiled(&b, &x[n], 0, var, TOGETHER_TILE);
         }
         for (int n = 4; n < 7; n++) {
-            x[n] = (struct ap){.mem = MEM_SBUF, .dtype = DT_F32, .rank = 1, .dim = {{.step = 1, .count = TOGETHER_TILE}}};
+            x[n] =
+                (struct ap){.mem = MEM_SBUF, .dtype = DT_F32, .rank = 1, .dim = {{.step = 1, .count = TOGETHER_TILE}}};
             x[n].tensor = b.k->ntiles ? b.k->ntiles : b.n + 1;
             assert_int_equal(x[n].tensor, reference_tile_at(&b, x[n].tensor, TOGETHER_TILE));
             clip(&b, &x[n], 0, (struct ap_clip){var, TOGETHER_TILE, TOGETHER});

@@ -492,7 +492,7 @@ static void test_weight_only(void **state)
     check_weight_only(1 << 13, 17, 1 << 13, 8, true, false, true);
 }
 
-/* Terms are nearest integers of the largest / 127, -128 of a weight is what it says, and what is no number stays none. */
+/* Terms are nearest integers of the largest / 127, -128 of a weight is what it says, what is no number stays none. */
 static void test_rounded_row(void **state)
 {
     enum { K = 32, COLUMNS = 16 };

@@ -142,27 +142,29 @@ static void plant_unwritten(struct hazard_subject *s, int i)
     }
 }
 
-struct access {
+struct tile_access {
     int tensor, insn;
     bool write;
     struct box box;
 };
 
 /* What the kernel's order does with two tiles, loops once. */
-static int accesses_of(const struct hazard_subject *s, const struct hazard_memory *m, int a, int b, struct access *list)
+static int accesses_of(const struct hazard_subject *s, const struct hazard_memory *m, int a, int b,
+                       struct tile_access *list)
 {
     int n = 0;
     for (int i = 0; i < s->k->ninsns; i++)
         for (int o = 0; o < insn_info(s->k->insns[i].op)->naps; o++) {
             const struct ap *ap = &s->k->insns[i].ap[o];
             if ((ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) && (ap->tensor == a || ap->tensor == b))
-                list[n++] = (struct access){ap->tensor, i, insn_info(s->k->insns[i].op)->ap[o].access != 'r', box_of(m, ap)};
+                list[n++] = (struct tile_access){
+                    ap->tensor, i, insn_info(s->k->insns[i].op)->ap[o].access != 'r', box_of(m, ap)};
         }
     return n;
 }
 
 /* Of the writes to what access r reads: the last is to the other tile, and an earlier one to its own. */
-static bool other_wrote_last(const struct hazard_memory *m, const struct access *list, int r)
+static bool other_wrote_last(const struct hazard_memory *m, const struct tile_access *list, int r)
 {
     bool other = false;
     for (int w = r - 1; w >= 0; w--) {
@@ -180,7 +182,7 @@ static bool overwritten(const struct hazard_subject *s, int a, int b)
 {
     static const int64_t vars[MAX_VARS];
     struct hazard_memory m = {.p = s->p, .k = s->k, .values = s->values, .vars = vars};
-    struct access *list = calloc((size_t)s->k->ninsns * MAX_APS, sizeof *list);
+    struct tile_access *list = calloc((size_t)s->k->ninsns * MAX_APS, sizeof *list);
     int n = accesses_of(s, &m, a, b, list);
     bool any = false;
     for (int r = 0; r < n && !any; r++)
@@ -307,17 +309,19 @@ static void assert_masked(const char *text, const char *message)
     program_free(s.p);
 }
 
-/* Rows that a mask leaves out of a load are computed with, as long as nothing that comes of them leaves its partition. */
+/* Rows that a mask leaves out of a load are computed with, if nothing that comes of them leaves its partition. */
 static void test_masked_rows(void **state)
 {
     assert_masked(MASKED("100", ""), NULL);
-    assert_masked(MASKED("101", ""), "uninitialised read: node 'square': instruction 1 (act.activation): reads elements of tile 0 that");
+    assert_masked(MASKED("101", ""),
+                  "uninitialised read: node 'square': instruction 1 (act.activation): reads elements of tile 0 that");
     assert_masked(MASKED("100", "  pe.nc_matmul dst=psum3 f32[0](64:64, 64:1), stationary=sbuf1 f32[0](128:64, 64:1), "
                                 "moving=sbuf1 f32[0](64:1, 128:64)\n"),
                   "further");
-    assert_masked(MASKED("100", "  dve.tensor_tensor_scan dst=sbuf2 f32[0](128:1), a=sbuf2 f32[0](128:1), b=sbuf2 f32[0](128:1), "
-                                "initial=0, op0=add, op1=add\n"),
-                  "further");
+    assert_masked(
+        MASKED("100", "  dve.tensor_tensor_scan dst=sbuf2 f32[0](128:1), a=sbuf2 f32[0](128:1), b=sbuf2 f32[0](128:1), "
+                      "initial=0, op0=add, op1=add\n"),
+        "further");
     assert_masked(MASKED("128", "  dve.memset dst=sbuf2 f32[0](128:1), value=0\n"), NULL);
 }
 

@@ -5,7 +5,7 @@
 #include "test/unit/activation_reference.h"
 #include "test/unit/kernel_test.h"
 
-static double epilogue_reference(const struct epilogue *e, double x, int channel)
+static double epilogue_reference(const struct channel_epilogue *e, double x, int channel)
 {
     if (e->bias)
         x += e->bias[channel];

@@ -122,7 +122,8 @@ static int quantized_reference(const struct requantize *q, int32_t sum, int out,
 
 /* ---- depthwise convolution ---- */
 
-/* A sum of the row before its bias: what `rows` and weights [kernel_w][quads][channels][4] give at pixel j of channel c. */
+/* A sum of the row before its bias: what `rows` and weights [kernel_w][quads][channels][4] give at pixel j of channel
+ * c. */
 static int32_t depthwise_sum(const struct depthwise_integer_row *d, int quads, int outside, int j, int c)
 {
     int32_t sum = 0;
@@ -243,7 +244,8 @@ struct quantized_case {
 };
 
 /* Every sum of the block, its bias added; what lies between rows and bands is as it was. */
-static void compare_quantized(const struct quantized_case *c, const struct gemm_block *g, const int8_t *w, size_t y_count)
+static void compare_quantized(const struct quantized_case *c, const struct gemm_block *g, const int8_t *w,
+                              size_t y_count)
 {
     const struct gemm_quantized *to = g->quantized;
     const uint8_t *y = to->y, *other = to->other;

@@ -76,13 +76,13 @@ static void layers_are_taken(void **state)
 }
 
 /* One place of an operand that is changed. */
-struct change {
+struct operand_change {
     int operand;
     enum { COUNT, STEP, DTYPE, RANK, CLIP } what;
     int dim;
     int64_t to;
 };
-static const struct change changes[] = {
+static const struct operand_change changes[] = {
     {STATE, COUNT, 0, ROWS - 1},
     {STATE, COUNT, 1, HIDDEN},
     {STATE, STEP, 1, 2},
@@ -131,7 +131,7 @@ static const struct change changes[] = {
     {LENGTHS, RANK, 0, 2},
 };
 
-static void make_change(struct tested_layer *l, const struct change *c)
+static void make_change(struct tested_layer *l, const struct operand_change *c)
 {
     struct ap *a = &l->insn->ap[c->operand];
     switch (c->what) {

@@ -46,7 +46,7 @@ static void patterns_meet_where_their_bytes_do(void **state)
         uint8_t of_a[BYTES] = {0}, of_b[BYTES] = {0};
         mark(&a, 0, a.offset.base, of_a), mark(&b, 0, b.offset.base, of_b);
         bool common = false, within = false;
-        struct region r = region_of(&a, NULL), s = region_of(&b, NULL);
+        struct byte_runs r = region_of(&a, NULL), s = region_of(&b, NULL);
         for (int i = 0; i < BYTES; i++) {
             common |= of_a[i] && of_b[i];
             within |= of_a[i] && (i < r.low || i >= r.high);
@@ -61,7 +61,7 @@ static void patterns_meet_where_their_bytes_do(void **state)
     assert_in_range(missed, 0, ROUNDS / 100); /* dims that overlap themselves are taken for whole runs */
 }
 
-static struct region rows_of(int64_t offset, int64_t rows, int64_t row, int64_t elements)
+static struct byte_runs rows_of(int64_t offset, int64_t rows, int64_t row, int64_t elements)
 {
     struct number_ap a = {.rank = 2, .size = 4, .offset.base = offset};
     a.dim[0] = (struct number_dim){.step = row, .count = rows, .var = -1};
@@ -71,13 +71,13 @@ static struct region rows_of(int64_t offset, int64_t rows, int64_t row, int64_t 
 
 static void columns_of_the_same_rows_are_apart(void **state)
 {
-    struct region left = rows_of(0, 128, 1024, 512), right = rows_of(512, 128, 1024, 512), both = rows_of(511, 128, 1024, 2),
-                  all = rows_of(0, 128, 1024, 1024);
+    struct byte_runs left = rows_of(0, 128, 1024, 512), right = rows_of(512, 128, 1024, 512),
+                  both = rows_of(511, 128, 1024, 2), all = rows_of(0, 128, 1024, 1024);
     assert_false(regions_meet(&left, &right));
     assert_true(regions_meet(&left, &both) && regions_meet(&right, &both) && regions_meet(&all, &right));
     assert_int_equal(all.rank, 0);
     assert_true(regions_equal(&left, &left) && !regions_equal(&left, &right));
-    struct region anywhere = region_anywhere();
+    struct byte_runs anywhere = region_anywhere();
     assert_true(regions_meet(&anywhere, &left) && regions_meet(&right, &anywhere));
 }
 

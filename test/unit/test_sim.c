@@ -253,8 +253,8 @@ static const char table[] =
     "slot %0 input \"x\" f32[1024,512]\nslot %1 input \"i\" i32[128]\n"
     "slot %2 planned \"y\" f32[128,512] output\n\n"
     "kernel 0 \"k\" grid(1) vars 1 semaphores 2 flops 0 bytes 0 {\n"
-    "  sp.dma_gather dst=%2 f32[0](128:512, 512:1), table=%0 f32[0](1024:512, 512:1), index=%1 i32[0](128:1), limit=1024 "
-    "node 0\n}\n\nregion 0 (%0, %1) -> (%2) {\n  launch 0\n}\n";
+    "  sp.dma_gather dst=%2 f32[0](128:512, 512:1), table=%0 f32[0](1024:512, 512:1), index=%1 i32[0](128:1), "
+    "limit=1024 node 0\n}\n\nregion 0 (%0, %1) -> (%2) {\n  launch 0\n}\n";
 
 static void test_bytes_of_table(void **state)
 {
@@ -320,8 +320,8 @@ static const struct sim_record *transfer(const struct sim *s, int launch, int in
          "node 0\n"                                                                                          \
          "  " queue ".dma_copy dst=sbuf1 f32[0](128:512, 512:1), src=%0 f32[0](128:512, 512:1) node 0\n}\n" TAIL
 
-/* A transfer of another queue that begins while a long one is under way has half of the DMA engines' time; in the long one's queue it
- * comes after that. Neither is slower than the pieces of both together. */
+/* A transfer of another queue that begins while a long one is under way has half of the DMA engines' time; in the long
+ * one's queue it comes after that. Neither is slower than the pieces of both together. */
 static void test_queues_share(void **state)
 {
     static const char *const texts[] = {LARGE_AND_LITTLE("act"), LARGE_AND_LITTLE("sp")};

@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-struct item {
+struct sort_item {
     int32_t key;
     unsigned char rest[17];
 };
 
 static int by_key(const void *a, const void *b)
 {
-    const struct item *x = a, *y = b;
+    const struct sort_item *x = a, *y = b;
     return (x->key > y->key) - (x->key < y->key);
 }
 
@@ -34,7 +34,7 @@ static uint32_t next(uint32_t *seed)
 static void whole(void **state)
 {
     enum { MOST = 200 };
-    static struct item items[MOST];
+    static struct sort_item items[MOST];
     uint32_t seed = 1;
     for (int n = 0; n <= MOST; n++) {
         for (int i = 0; i < n; i++) {
@@ -43,7 +43,7 @@ static void whole(void **state)
         }
         for (int i = n - 1; i > 0; i--) {
             int j = (int)(next(&seed) % (uint32_t)(i + 1));
-            struct item t = items[i];
+            struct sort_item t = items[i];
             items[i] = items[j], items[j] = t;
         }
         sort_items(items, (size_t)n, sizeof *items, by_key);

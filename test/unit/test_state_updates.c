@@ -6,7 +6,7 @@
 
 enum { LIMIT = 1 << 12, INPUTS = 8, STEPS = 6 };
 
-struct inputs {
+struct given_inputs {
     struct xrt_tensor t[INPUTS];
     union {
         float f[LIMIT];
@@ -15,13 +15,13 @@ struct inputs {
     int n;
 };
 
-static void floats(struct inputs *in, int rank, const int64_t *dims)
+static void floats(struct given_inputs *in, int rank, const int64_t *dims)
 {
     in->t[in->n] = made_up(in->data[in->n].f, LIMIT, rank, dims);
     in->n++;
 }
 
-static void integers(struct inputs *in, int rank, const int64_t *dims, const int64_t *values, int n)
+static void integers(struct given_inputs *in, int rank, const int64_t *dims, const int64_t *values, int n)
 {
     struct xrt_tensor *t = &in->t[in->n];
     *t = (struct xrt_tensor){.dtype = "i64", .rank = rank, .data = &in->data[in->n]};
@@ -33,13 +33,13 @@ static void integers(struct inputs *in, int rank, const int64_t *dims, const int
 struct states_case {
     const char *name, *graph;
     int nstates, capacity, outputs;
-    void (*fill)(struct inputs *in, int step); /* all of them; states as before the first step */
+    void (*fill)(struct given_inputs *in, int step); /* all of them; states as before the first step */
 };
 
 /* Runs the steps with copies and in place; `in` are the inputs of the step, states with what the copies have. */
 static void steps(const struct states_case *c, struct xrt_context *copied, struct xrt_context *bound, int from)
 {
-    static struct inputs in, kept;
+    static struct given_inputs in, kept;
     for (int s = 0; s < STEPS; s++) {
         struct xrt_tensor y;
         in.n = 0;
@@ -65,14 +65,14 @@ static void steps(const struct states_case *c, struct xrt_context *copied, struc
 
 static const int64_t cache_dims[] = {2, 12, 8};
 
-static void fill_window(struct inputs *in, int step)
+static void fill_window(struct given_inputs *in, int step)
 {
     floats(in, 3, (int64_t[]){2, 1, 8});
     integers(in, 1, (int64_t[]){3}, (int64_t[]){0, step, 0}, 3);
     floats(in, 3, cache_dims);
 }
 
-static void fill_elements(struct inputs *in, int step)
+static void fill_elements(struct given_inputs *in, int step)
 {
     int64_t at[16];
     for (int i = 0; i < 16; i++)
@@ -82,29 +82,29 @@ static void fill_elements(struct inputs *in, int step)
     floats(in, 3, cache_dims);
 }
 
-static void fill_points(struct inputs *in, int step)
+static void fill_points(struct given_inputs *in, int step)
 {
     floats(in, 2, (int64_t[]){2, 8});
     integers(in, 2, (int64_t[]){2, 2}, (int64_t[]){0, step, 1, step + 1}, 4);
     floats(in, 3, cache_dims);
 }
 
-static void fill_rows(struct inputs *in, int step)
+static void fill_rows(struct given_inputs *in, int step)
 {
     floats(in, 3, (int64_t[]){2, 2, 8});
     integers(in, 2, (int64_t[]){2, 1}, (int64_t[]){step, -1 - step}, 2);
     floats(in, 3, cache_dims);
 }
 
-static void fill_places(struct inputs *in, int step)
+static void fill_places(struct given_inputs *in, int step)
 {
     floats(in, 3, (int64_t[]){2, 1, 8});
     integers(in, 1, (int64_t[]){2}, (int64_t[]){step, step + 2}, 2);
     floats(in, 3, cache_dims);
 }
 
-#define GRAPH(update, at, body)                                                                                                    \
-    "graph \"g\" (%0 \"u\": f32[" update "], %1 \"at\": i64[" at "], %2 \"x\": f32[2,12,8]) {\n" body                              \
+#define GRAPH(update, at, body)                                                                                        \
+    "graph \"g\" (%0 \"u\": f32[" update "], %1 \"at\": i64[" at "], %2 \"x\": f32[2,12,8]) {\n" body                  \
     "  %9 = mul(%3, %3)\n  return(%9, %3)\n} outputs(\"y\", \"z\")\n"
 
 static const struct states_case updates[] = {
@@ -116,18 +116,23 @@ static const struct states_case updates[] = {
      1, 12, 2, fill_window},
     {"elements", GRAPH("2,1,8", "2,1,8", "  %3 = scatter_elements(%2, %1, %0) {axis=1}\n"), 1, 12, 2, fill_elements},
     {"points", GRAPH("2,8", "2,2", "  %3 = scatter_nd(%2, %1, %0)\n"), 1, 12, 2, fill_points},
-    {"sums at points", GRAPH("2,8", "2,2", "  %3 = scatter_nd(%2, %1, %0) {reduction=\"add\"}\n"), 1, 12, 2, fill_points},
+    {"sums at points",
+     GRAPH("2,8", "2,2", "  %3 = scatter_nd(%2, %1, %0) {reduction=\"add\"}\n"), 1, 12, 2, fill_points},
     {"rows turned to the front and back",
      GRAPH("2,2,8", "2,1",
-           "  %4 = transpose(%2) {perm=[1, 0, 2]}\n  %5 = scatter_nd(%4, %1, %0)\n  %3 = transpose(%5) {perm=[1, 0, 2]}\n"),
+           "  %4 = transpose(%2) {perm=[1, 0, 2]}\n  %5 = scatter_nd(%4, %1, %0)\n"
+           "  %3 = transpose(%5) {perm=[1, 0, 2]}\n"),
      1, 12, 2, fill_rows},
     {"a place for each batch", GRAPH("2,1,8", "2", "  %3 = tensor_scatter(%2, %0, %1)\n"), 1, 12, 2, fill_places},
     {"in a loop",
      "graph \"g\" (%0 \"u\": f32[2,1,8], %1 \"at\": i64[3], %2 \"x\": f32[2,12,8]) {\n"
      "  %c0 = const i64[] {0}\n"
-     "  %3, %4 = while(%c0, %2) ^(%5: i64[], %6: f32[2,12,8]) {\n    %c1 = const i64[] {3}\n    %7 = lt(%5, %c1)\n    return(%7)\n"
-     "  } ^(%8: i64[], %10: f32[2,12,8]) {\n    %c2 = const i64[] {1}\n    %11 = add(%8, %c2)\n    %c3 = const i64[3] {0, 1, 0}\n"
-     "    %12 = mul(%c3, %8)\n    %13 = add(%12, %1)\n    %14 = dynamic_update_slice(%10, %0, %13)\n    return(%11, %14)\n  }\n"
+     "  %3, %4 = while(%c0, %2) ^(%5: i64[], %6: f32[2,12,8]) {\n    %c1 = const i64[] {3}\n    %7 = lt(%5, %c1)\n"
+     "    return(%7)\n"
+     "  } ^(%8: i64[], %10: f32[2,12,8]) {\n    %c2 = const i64[] {1}\n    %11 = add(%8, %c2)\n"
+     "    %c3 = const i64[3] {0, 1, 0}\n"
+     "    %12 = mul(%c3, %8)\n    %13 = add(%12, %1)\n    %14 = dynamic_update_slice(%10, %0, %13)\n"
+     "    return(%11, %14)\n  }\n"
      "  %9 = mul(%4, %4)\n  return(%9, %4)\n} outputs(\"y\", \"z\")\n",
      1, 12, 2, fill_window},
 };
@@ -136,7 +141,7 @@ static const struct states_case updates[] = {
 
 enum { PAST = 3, ROOM = 14 };
 
-static void fill_cache(struct inputs *in, int step, int64_t room)
+static void fill_cache(struct given_inputs *in, int step, int64_t room)
 {
     int64_t before[] = {PAST + step, PAST - 1 + step}, past = PAST + step;
     floats(in, 5, (int64_t[]){2, 2, 3, 1, 8});
@@ -148,22 +153,22 @@ static void fill_cache(struct inputs *in, int step, int64_t room)
         floats(in, 4, (int64_t[]){2, 2, room ? room : past, 8});
 }
 
-static void fill_growing(struct inputs *in, int step)
+static void fill_growing(struct given_inputs *in, int step)
 {
     fill_cache(in, step, 0);
 }
 
-static void fill_whole(struct inputs *in, int step)
+static void fill_whole(struct given_inputs *in, int step)
 {
     fill_cache(in, step, ROOM);
 }
 
-#define CACHE(past)                                                                                                                \
-    "graph \"g\" symbols(s, p, t) (%0 \"q\": f32[2,2,3,s,8], %1 \"k\": f32[2,2,s,8], %2 \"v\": f32[2,2,s,8], %3 \"before\": "       \
-    "i64[2], %4 \"all\": f32[t], %5 \"pk\": f32[2,2," past ",8], %6 \"pv\": f32[2,2," past ",8]) {\n"                               \
-    "  %c0 = const i64[1] {0}\n  %c2 = const i64[1] {2}\n  %c3 = const i64[1] {3}\n  %7 = shape(%4)\n"                              \
-    "  %8 = cache_append(%5, %1, %3, %7)\n  %9 = cache_append(%6, %2, %3, %7)\n  %10 = unsqueeze(%8, %c2)\n"                        \
-    "  %11 = unsqueeze(%9, %c2)\n  %12 = slice(%10, %c0, %7, %c3)\n  %13 = slice(%11, %c0, %7, %c3)\n"                              \
+#define CACHE(past)                                                                                                    \
+    "graph \"g\" symbols(s, p, t) (%0 \"q\": f32[2,2,3,s,8], %1 \"k\": f32[2,2,s,8], %2 \"v\": f32[2,2,s,8], "         \
+    "%3 \"before\": i64[2], %4 \"all\": f32[t], %5 \"pk\": f32[2,2," past ",8], %6 \"pv\": f32[2,2," past ",8]) {\n"   \
+    "  %c0 = const i64[1] {0}\n  %c2 = const i64[1] {2}\n  %c3 = const i64[1] {3}\n  %7 = shape(%4)\n"                 \
+    "  %8 = cache_append(%5, %1, %3, %7)\n  %9 = cache_append(%6, %2, %3, %7)\n  %10 = unsqueeze(%8, %c2)\n"           \
+    "  %11 = unsqueeze(%9, %c2)\n  %12 = slice(%10, %c0, %7, %c3)\n  %13 = slice(%11, %c0, %7, %c3)\n"                 \
     "  %14 = sdpa(%0, %12, %13) {scale=0.5}\n  return(%14, %8, %9)\n} outputs(\"y\", \"nk\", \"nv\")\n"
 
 static const struct states_case caches[] = {
@@ -182,7 +187,8 @@ static void check(const struct states_case *c)
         for (int i = 0; i < c->nstates; i++) {
             int input = inputs - c->nstates + i, output = c->outputs - c->nstates + i;
             if (xrt_output_info(m, output)->grows_from != 1 + input)
-                fail_msg("%s: output %d grows from %d, expected input %d", c->name, output, xrt_output_info(m, output)->grows_from, input);
+                fail_msg("%s: output %d grows from %d, expected input %d", c->name, output,
+                         xrt_output_info(m, output)->grows_from, input);
             must(xrt_bind_state(bound, input, output, c->capacity));
         }
         steps(c, copied, bound, 0);
@@ -212,10 +218,13 @@ static void test_no_states(void **state)
 {
     static const char *const graphs[] = {
         "graph \"g\" (%0 \"x\": f32[4]) {\n  %c0 = const i64[] {0}\n"
-        "  %1, %2 = while(%c0, %0) ^(%3: i64[], %4: f32[4]) {\n    %c1 = const i64[] {3}\n    %5 = lt(%3, %c1)\n    return(%5)\n"
-        "  } ^(%6: i64[], %7: f32[4]) {\n    %c2 = const i64[] {1}\n    %8 = add(%6, %c2)\n    %9 = tanh(%7)\n    return(%8, %9)\n  }\n"
+        "  %1, %2 = while(%c0, %0) ^(%3: i64[], %4: f32[4]) {\n    %c1 = const i64[] {3}\n    %5 = lt(%3, %c1)\n"
+        "    return(%5)\n"
+        "  } ^(%6: i64[], %7: f32[4]) {\n    %c2 = const i64[] {1}\n    %8 = add(%6, %c2)\n    %9 = tanh(%7)\n"
+        "    return(%8, %9)\n  }\n"
         "  return(%2)\n} outputs(\"y\")\n",
-        "graph \"g\" (%0 \"x\": f32[4], %1 \"u\": f32[1], %2 \"at\": i64[1]) {\n  %3 = dynamic_update_slice(%0, %1, %2)\n"
+        "graph \"g\" (%0 \"x\": f32[4], %1 \"u\": f32[1], %2 \"at\": i64[1]) {\n"
+        "  %3 = dynamic_update_slice(%0, %1, %2)\n"
         "  %4 = tanh(%0)\n  return(%3, %4)\n} outputs(\"y\", \"z\")\n"};
     for (int i = 0; i < 2; i++) {
         struct xcc_bytes archive;

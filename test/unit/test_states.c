@@ -31,7 +31,8 @@ static const struct decoder decoders[] = {
      "  return(%7, %5, %6)\n} outputs(\"y\", \"nk\", \"nv\")\n",
      3, 3, 2, 1},
     {"shared heads",
-     "graph \"g\" symbols(b, s, p) (%0 \"q\": f32[b,2,3,s,8], %1 \"k\": f32[b,2,s,8], %2 \"v\": f32[b,2,s,8], %3 \"pk\": "
+     "graph \"g\" symbols(b, s, p) (%0 \"q\": f32[b,2,3,s,8], %1 \"k\": f32[b,2,s,8], %2 \"v\": f32[b,2,s,8], %3 "
+     "\"pk\": "
      "f32[b,2,p,8], %4 \"pv\": f32[b,2,p,8]) {\n"
      "  %c0 = const i64[1] {2}\n  %5 = concat(%3, %1) {axis=2}\n  %6 = concat(%4, %2) {axis=2}\n"
      "  %7 = unsqueeze(%5, %c0)\n  %8 = unsqueeze(%6, %c0)\n  %9 = sdpa(%0, %7, %8) {scale=0.5}\n"
@@ -48,7 +49,8 @@ static const struct decoder decoders[] = {
 enum { DECODERS = sizeof decoders / sizeof *decoders };
 
 /* q, k and v of a step, and a past of that length. */
-static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][LIMIT], struct xrt_tensor t[5])
+static void step_inputs(const struct decoder *d, int64_t batch, int64_t past, float data[5][LIMIT],
+                        struct xrt_tensor t[5])
 {
     bool five = strstr(d->graph, "b,2,3,s") != NULL;
     int64_t q4[] = {batch, d->heads, d->queries, WIDTH}, q5[] = {batch, 2, 3, d->queries, WIDTH};
@@ -329,9 +331,13 @@ static void test_sizes_by_a_guard(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_a_step_taken_back),
-                                       cmocka_unit_test(test_inputs_set_early), cmocka_unit_test(test_sizes_by_a_guard),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_other_readers),
-                                       cmocka_unit_test(test_binding_after_a_run), cmocka_unit_test(test_states_that_lie)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps),
+                                       cmocka_unit_test(test_a_step_taken_back),
+                                       cmocka_unit_test(test_inputs_set_early),
+                                       cmocka_unit_test(test_sizes_by_a_guard),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_other_readers),
+                                       cmocka_unit_test(test_binding_after_a_run),
+                                       cmocka_unit_test(test_states_that_lie)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

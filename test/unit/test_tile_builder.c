@@ -247,7 +247,8 @@ static void test_capacity(void **state)
     k = start("trn1");
     tile(&k, MEM_PSUM, 128, 4);
     tile(&k, MEM_PSUM, 128, 4097);
-    says(&k, "tile 1 in psum: 16388 bytes in each partition (4097 elements of 4), trn1 has room for 16384 bytes (4096 elements)");
+    says(&k, "tile 1 in psum: 16388 bytes in each partition (4097 elements of 4), trn1 has room for 16384 bytes (4096 "
+             "elements)");
     k = start("trn1");
     struct ap w = tile(&k, MEM_SBUF, 128, 128), x = tile(&k, MEM_SBUF, 128, 64),
               y = tile(&k, MEM_PSUM, 64, 513);

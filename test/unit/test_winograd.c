@@ -157,7 +157,7 @@ static void check_transforms(const struct kernel_table *k, int channels, int siz
         pixels[i] = x + i * channels;
     k->winograd_input(t, channels, false, pixels, (size_t)channels, size);
     winograd_filter(t, channels, size, w);
-    struct epilogue e = {bias, ACTIVATION_relu, {0}};
+    struct channel_epilogue e = {bias, ACTIVATION_relu, {0}};
     k->winograd_output(y, size * channels, channels, t, channels, (size_t)channels, size, rows,
                        cols, &e);
     for (int i = 0; i < size; i++)

@@ -1,6 +1,6 @@
 /*
- * Building graph nodes while lowering an HLO instruction: b_2(l->b, OP_add, x, y), see passes/build.h, and what HLO means
- * by casts, reshapes and broadcasts.
+ * Building graph nodes while lowering an HLO instruction: b_2(l->b, OP_add, x, y), see passes/build.h, and what HLO
+ * means by casts, reshapes and broadcasts.
  *
  * A failure is sticky: it is recorded in l->b->d and results are NULL from then on, so a lowering function only has to
  * end with h_done.

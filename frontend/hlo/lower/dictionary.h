@@ -1,6 +1,6 @@
 /*
- * Dictionaries of numbers, strings and lists of numbers, as backend_configs have them: MLIR's `{blank = 0 : i64, mode = "best"}`,
- * or a JSON object.
+ * Dictionaries of numbers, strings and lists of numbers, as backend_configs have them: MLIR's `{blank = 0 : i64, mode =
+ * "best"}`, or a JSON object.
  */
 #ifndef FRONTEND_HLO_DICTIONARY_H
 #define FRONTEND_HLO_DICTIONARY_H

@@ -244,27 +244,27 @@ static bool read_module(struct proto_reader *r, const Hlopb__HloModuleProto *p)
 
 /* ---- wrappers ---- */
 
-struct part {
+struct wire_part {
     const uint8_t *p, *end;
 };
 
 /* The content of the first field of that number that has any. */
-static bool first_of(struct part m, uint32_t want, struct part *content)
+static bool first_of(struct wire_part m, uint32_t want, struct wire_part *content)
 {
     struct wire w = {.p = m.p, .end = m.end, .clip = true};
     struct wire_field f;
     for (int k = 0; k < 100000 && wire_next(&w, &f); k++)
         if (f.number == want && f.size) {
-            *content = (struct part){f.data, f.data + f.size};
+            *content = (struct wire_part){f.data, f.data + f.size};
             return true;
         }
     return false;
 }
 
 /* Computations (3) of instructions (2) whose opcode (2) is a word. */
-static bool looks_like_module(struct part w)
+static bool looks_like_module(struct wire_part w)
 {
-    struct part computation, instruction, opcode;
+    struct wire_part computation, instruction, opcode;
     if (!first_of(w, 3, &computation) || !first_of(computation, 2, &instruction) ||
         !first_of(instruction, 2, &opcode) || opcode.end - opcode.p > 64)
         return false;
@@ -276,9 +276,9 @@ static bool looks_like_module(struct part w)
 
 enum wrapper { NOT_HLO, MODULE, PROTO, SNAPSHOT, UNOPTIMIZED };
 
-static enum wrapper wrapper_of(struct part w)
+static enum wrapper wrapper_of(struct wire_part w)
 {
-    struct part one, two, inner;
+    struct wire_part one, two, inner;
     if (looks_like_module(w))
         return MODULE;
     if (!first_of(w, 1, &one))
@@ -290,7 +290,7 @@ static enum wrapper wrapper_of(struct part w)
 
 bool hlo_proto_detect(const uint8_t *data, size_t size)
 {
-    return wrapper_of((struct part){data, data + size}) != NOT_HLO;
+    return wrapper_of((struct wire_part){data, data + size}) != NOT_HLO;
 }
 
 static void *allocate(void *arena, size_t size)
@@ -381,7 +381,7 @@ static bool read_message(struct hlo_file *f, enum wrapper kind, const uint8_t *d
 bool hlo_proto_read(struct hlo_file *f, const char *name, const uint8_t *data, size_t size,
                     struct diag *d)
 {
-    struct part all = {data, data + size}, graph;
+    struct wire_part all = {data, data + size}, graph;
     enum wrapper kind = wrapper_of(all);
     if (kind != NOT_HLO)
         return read_message(f, kind, data, size, d) || fail_in(d, "%s", name);

@@ -10,10 +10,11 @@ static const struct {
     {0, 0, 1, "constant create_token iota partition_id replica_id"},
     {0, ANY, 1, "after_all tuple"},
     {1, 1, 1,
-     "abs bitcast_convert broadcast broadcast_in_dim cbrt ceil cholesky convert cosine count_leading_zeros dynamic_iota "
-     "exponential exponential_minus_one fft floor get_dimension_size get_tuple_element imag is_finite log log_plus_one "
-     "logistic negate not popcnt real reduce_precision reshape reverse round_nearest_afz round_nearest_even rsqrt sign "
-     "sine slice sqrt tan tanh transpose unary_einsum uniform_dequantize uniform_quantize"},
+     "abs bitcast_convert broadcast broadcast_in_dim cbrt ceil cholesky convert cosine count_leading_zeros "
+     "dynamic_iota exponential exponential_minus_one fft floor get_dimension_size get_tuple_element imag is_finite log "
+     "log_plus_one logistic negate not popcnt real reduce_precision reshape reverse round_nearest_afz "
+     "round_nearest_even rsqrt sign sine slice sqrt tan tanh transpose unary_einsum uniform_dequantize "
+     "uniform_quantize"},
     {1, 1, 2, "rng_bit_generator"},
     {1, 1, ANY, "case if"},
     {1, ANY, 1, "concatenate dynamic_slice map"},

@@ -82,8 +82,8 @@ static bool check_indexing(struct verifier *v, const struct indexing *i)
 }
 
 /* The sizes of a gather's slices, of an attribute or an operand, against the dims that its result keeps. */
-static bool check_slices(struct verifier *v, const struct mlir_op *op, const struct indexing *i, const struct mlir_type *r,
-                         const struct index_list *offset)
+static bool check_slices(struct verifier *v, const struct mlir_op *op, const struct indexing *i,
+                         const struct mlir_type *r, const struct index_list *offset)
 {
     bool dynamic = verify_is(op, "dynamic_gather");
     struct index_list sizes = get(v, op, "slice_sizes");

@@ -166,7 +166,8 @@ bool infer_scatter_nd(struct infer *f)
                     (long long)depth, u->rank, x->rank);
     int64_t axis = attr_int(f->attrs, "axis", 0);
     if (axis < 0 || (axis && (axis >= x->rank || depth != 1)))
-        return fail(f->d, "axis %lld with indices of length %lld for rank %d", (long long)axis, (long long)depth, x->rank);
+        return fail(f->d, "axis %lld with indices of length %lld for rank %d", (long long)axis, (long long)depth,
+                    x->rank);
     for (int i = 0; i < u->rank; i++) {
         int own = i - at->rank + 1; /* of the dims that no index is for */
         dim_t want = i < at->rank - 1 ? at->dims[i] : x->dims[axis ? own + (own >= axis) : own + depth];

@@ -54,8 +54,8 @@ static bool fits(struct op_call *c)
     for (int64_t b = 0; b < past->dims[0]; b++) {
         int64_t before = tensor_i64(c->in[BEFORE], b);
         if (before < 0 || before > past->dims[2] || fresh->dims[2] > y->dims[2] - before)
-            return fail(c->env->d, "%lld rows behind %lld of a past of %lld do not fit a cache of %lld", (long long)fresh->dims[2],
-                        (long long)before, (long long)past->dims[2], (long long)y->dims[2]);
+            return fail(c->env->d, "%lld rows behind %lld of a past of %lld do not fit a cache of %lld",
+                        (long long)fresh->dims[2], (long long)before, (long long)past->dims[2], (long long)y->dims[2]);
     }
     return true;
 }

@@ -375,7 +375,8 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
     }
 }
 
-/* The steps in which sequence b takes part, as tile programs have it: while step < length. A longer one takes part in all. */
+/* The steps in which sequence b takes part, as tile programs have it: while step < length. A longer one takes part in
+ * all. */
 static int64_t length_of(const struct op_call *c, const struct layer *l, int64_t b)
 {
     int64_t length = has_operand(c, 4) ? tensor_i64(c->in[4], b) : l->steps;

@@ -5,7 +5,10 @@
 
 torch::Tensor same(torch::Tensor x) { return torch::zeros(x.sizes(), torch::kFloat); }
 torch::Tensor turned(torch::Tensor x) { return torch::zeros({x.sizes()[1], x.sizes()[0]}, torch::kFloat); }
-torch::Tensor affine_shape(torch::Tensor x, double, int64_t, torch::Scalar) { return torch::zeros(x.sizes(), torch::kFloat); }
+torch::Tensor affine_shape(torch::Tensor x, double, int64_t, torch::Scalar)
+{
+    return torch::zeros(x.sizes(), torch::kFloat);
+}
 torch::Tensor unary_shape(torch::Tensor x, int64_t) { return torch::zeros(x.sizes(), x.dtype()); }
 torch::Tensor binary_shape(torch::Tensor x, torch::Tensor y, int64_t)
 {
