@@ -270,3 +270,31 @@ for metric in ('euclidean','sqeuclidean'):
     case('CDist_'+metric,[M('CDist',['a','b'],['y'],metric=metric)],{'a':f32(4,3),'b':f32(5,3)},['y'],opsets=MS)
 case('TreeEnsembleRegressor_repeated',[h.make_node('TreeEnsembleRegressor',['x'],['y'],domain='ai.onnx.ml',n_targets=1,nodes_treeids=[0]*3,nodes_nodeids=[0,1,2],nodes_featureids=[0]*3,nodes_values=[0.]*3,nodes_modes=['BRANCH_LEQ','LEAF','LEAF'],nodes_truenodeids=[1,0,0],
      nodes_falsenodeids=[2,0,0],target_treeids=[0]*4,target_nodeids=[1,1,2,2],target_ids=[0]*4,target_weights=[1.,1.,2.,2.])],{'x':f32(6,1)},['y'],opsets=(('ai.onnx.ml',1),('',17)))
+
+# ---- tables and weights of few bits, and operators that the standard has too ----
+rng=np.random.default_rng(17)
+words4=np.array([[1,0],[2,5]])
+tables={'bytes4':(u8(6,32),dict(bits=4),u8(6,2),(6,4)),'bytes4_plain':(u8(6,32),dict(bits=4),None,(6,4)),'bytes8':(u8(6,32),dict(bits=8),u8(6,2),(6,2)),'bytes8_plain':(u8(6,32),dict(bits=8),None,(6,2))}
+for name,(data,more,zero,scales) in tables.items():
+    inits=[nh.from_array(data,'d'),nh.from_array((np.abs(f32(*scales))*.1).astype(np.float32),'s')]+([nh.from_array(zero,'z')] if zero is not None else [])
+    case('GatherBlockQuantized_'+name,[M('GatherBlockQuantized',['d','i','s']+(['z'] if zero is not None else []),['y'],gather_axis=0,quantize_axis=1,block_size=16,**more)],{'i':words4},['y'],opsets=MS,inits=inits)
+for name,kind,low,high in [('int4',T.INT4,-8,8),('uint4',T.UINT4,0,16)]:
+    values=lambda *d:h.make_tensor('d',kind,d,rng.integers(low,high,d).ravel().tolist())
+    for at,blocked,dims,blocks in [(0,1,(5,32),(5,2)),(1,0,(32,5),(2,5)),(0,2,(4,3,32),(4,3,2))]:
+        d,z=values(*dims),values(*blocks); z.name='z'
+        case('GatherBlockQuantized_%s_%d%d'%(name,at,blocked),[M('GatherBlockQuantized',['d','i','s','z'],['y'],gather_axis=at,quantize_axis=blocked,block_size=16)],{'i':np.array([[1,0],[2,-1]])},['y'],opsets=MS,
+             inits=[d,z,nh.from_array((np.abs(f32(*blocks))*.1).astype(np.float32),'s')])
+for kind in (0,1):
+    case('MatMulBnb4_%d'%kind,[M('MatMulBnb4',['a','w','m'],['y'],N=7,K=48,block_size=16,quant_type=kind)],{'a':f32(2,3,48)},['y'],opsets=MS,inits=[nh.from_array(u8(7*24),'w'),nh.from_array(np.abs(f32(21)),'m')])
+case('QLinearWhere',[M('QLinearWhere',['c','a','as','az','b','bs','bz','ys','yz'],['y'])],{'c':rng.random((3,4))>.5,'a':u8(3,4),'as':F(.02),'az':qz(120),'b':u8(3,1),'bs':F(.03),'bz':qz(99),'ys':F(.04),'yz':qz(110)},['y'],opsets=MS)
+for last in (0,1):
+    case('QLinearConv_last%d'%last,[M('QLinearConv',['x','xs','xz','w','ws','wz','ys','yz','b'],['y'],channels_last=last,group=2,pads=[1,0,1,2],strides=[2,1],kernel_shape=[3,3])],
+         {'x':u8(2,7,6,4) if last else u8(2,4,7,6),'xs':F(.02),'xz':qz(120),'w':u8(6,2,3,3),'ws':F(.01),'wz':qz(128),'ys':F(.05),'yz':qz(130),'b':rng.integers(-900,900,6).astype(np.int32)},['y'],opsets=MS)
+case('NhwcMaxPool',[M('NhwcMaxPool',['x'],['y'],kernel_shape=[3,2],pads=[1,0,1,1],strides=[2,2])],{'x':u8(2,7,6,5)},['y'],opsets=MS)
+case('Trilu_contrib',[M('Trilu',['x','k'],['y'],upper=0)],{'x':f32(2,4,5),'k':np.array(1)},['y'],opsets=MS)
+case('Range_contrib',[M('Range',['a','b'],['y']),M('Range',['a','b','c'],['z'])],{'a':np.array([2]),'b':np.array([9]),'c':np.array([3])},['y','z'],opsets=MS)
+case('ExpandDims',[M('ExpandDims',['x','a'],['y'])],{'x':f32(2,3)},['y'],opsets=MS,inits=[nh.from_array(np.array(-1,np.int32),'a')])
+for mode in ('bilinear','nearest','bicubic'):
+    case('GridSample_contrib_'+mode,[M('GridSample',['x','g'],['y'],mode=mode,padding_mode='border',align_corners=1)],{'x':f32(2,3,5,6),'g':f32(2,4,3,2)},['y'],opsets=MS)
+case('Unique_contrib',[M('Unique',['x'],['y','i','c'])],{'x':np.array([2,1,1,3,2,4.5],np.float32)},['y','i','c'],opsets=MS)
+model_case('contrib_not_imported',h.make_model(h.make_graph([M('FastGelu',['x'],['y'])],'g',*io()),opset_imports=[h.make_opsetid('',17)],ir_version=10),{'x':f32(2,3)})

@@ -102,7 +102,9 @@ static const char *describe(const struct onnx_search *s, struct arena *a, const 
                             m->op, (long long)m->count, m->count == 1 ? "" : "s", names,
                             m->count > NAMES_SHOWN ? ", ..." : "",
                             kernel_library_text(o ? o->kernels : NULL, a));
-    const char *reason = m->version == 0 ? " (the model does not import this domain's operator set)"
+    const char *reason = !strcmp(m->domain, "com.microsoft.nchwc")
+                             ? " (ONNX Runtime's layout for one processor: save the model at ORT_ENABLE_EXTENDED)"
+                         : m->version == 0 ? " (the model does not import this domain's operator set)"
                          : schema && m->version < schema->since ? " (newer than that operator set)"
                                                       : "";
     return arena_printf(a, "\n  %s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),

@@ -1,0 +1,196 @@
+/*
+ * Operators of com.microsoft that quantisers and older exporters write: tables and weights of few bits,
+ * quantised forms of operators of the standard, and operators that the standard has under the same name.
+ */
+#include "frontend/onnx/ops.h"
+
+#include <string.h>
+
+/* ---- tables of few bits ---- */
+
+/* Bytes that hold two values each along the last dim, the first in the low bits, as one value a byte. */
+static struct value *halves_apart(struct onnx_node *n, struct value *x, int rank)
+{
+    int64_t last = rank, shape[MAX_RANK];
+    struct attrs a = {0};
+    attr_set_str(&n->b->g->arena, &a, "direction", "RIGHT");
+    struct value *four = b_scalar(n->b, DT_U8, 4);
+    struct value *high = b_op(n->b, OP_bit_shift, (struct value *[]){x, four}, 2, &a);
+    attr_set_str(&n->b->g->arena, &a, "direction", "LEFT");
+    struct value *low = b_sub(n->b, x, b_op(n->b, OP_bit_shift, (struct value *[]){high, four}, 2, &a));
+    struct value *both[] = {b_unsqueeze(n->b, low, &last, 1), b_unsqueeze(n->b, high, &last, 1)};
+    for (int i = 0; i < rank; i++)
+        shape[i] = i == rank - 1 ? -1 : 0;
+    return b_reshape_to(n->b, b_concat(n->b, both, 2, rank), shape, rank);
+}
+
+/* data, indices, scales, zero points?: rows are looked up as they are stored, then dequantised by blocks. */
+bool lower_gather_block_quantized(struct onnx_node *n)
+{
+    int rank, at, blocked, indices;
+    int64_t bits = attr_int(&n->attrs, "bits", 4), block = attr_int(&n->attrs, "block_size", 128);
+    struct value *x = n->in[0], *scale = n->in[2], *zero = b_in(n, 3);
+    bool bytes = b_dtype(x) == DT_U8;
+    struct attrs a = {0};
+    if (!b_rank(n, x, "the data", &rank) || !b_rank(n, n->in[1], "the indices", &indices) ||
+        !b_axis(n, attr_int(&n->attrs, "gather_axis", 0), rank, &at) ||
+        !b_axis(n, attr_int(&n->attrs, "quantize_axis", 1), rank, &blocked))
+        return false;
+    if (block < 1 || (bytes && bits != 4 && bits != 8) || rank + indices > MAX_RANK)
+        return NODE_ERROR(n, "attributes bits %lld and block_size %lld", (long long)bits, (long long)block);
+    if (at == blocked || (bytes && blocked != rank - 1))
+        return NODE_ERROR(n, "blocks along dim %d of %d, rows along dim %d: expected another dim than that of rows%s",
+                          blocked, rank, at, bytes ? ", the last one" : "");
+    int made = rank - 1 + indices;
+    x = b_gather(n->b, x, n->in[1], at), scale = b_gather(n->b, scale, n->in[1], at);
+    zero = zero ? b_gather(n->b, zero, n->in[1], at) : NULL;
+    if (bytes && bits == 4) {
+        x = halves_apart(n, x, made);
+        zero = zero ? halves_apart(n, zero, made) : NULL;
+    }
+    if (bytes && !zero)
+        zero = b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, (double)(1 << (bits - 1))), b_shape(n->b, scale));
+    attr_set_int(&n->b->g->arena, &a, "axis", blocked > at ? blocked + indices - 1 : blocked);
+    attr_set_int(&n->b->g->arena, &a, "block_size", block);
+    return b_done(n, b_op(n->b, OP_dequantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, &a));
+}
+
+/* What the 16 codes of bitsandbytes mean, times the largest magnitude of their block. */
+static const float codes[2][16] = {
+    {0, 5.208333333e-03f, 0.66666667f, 1, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f, -5.208333333e-03f,
+     -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
+    {-1, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f, -0.18477343022823334f,
+     -0.09105003625154495f, 0, 0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
+     0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1},
+};
+
+/* a times the transposed (N,K) weights, which are codes of 4 bits, the first of a byte in its high bits. */
+bool lower_matmul_bnb4(struct onnx_node *n)
+{
+    int64_t rows = attr_int(&n->attrs, "N", 0), k = attr_int(&n->attrs, "K", 0), block = attr_int(&n->attrs, "block_size", 0);
+    int64_t type = attr_int(&n->attrs, "quant_type", 0);
+    const struct tensor *w = b_constant(n->in[1]), *largest = b_constant(n->in[2]);
+    struct attrs a = {0};
+    if (rows < 1 || k < 1 || block < 1 || rows > INT32_MAX || k > INT32_MAX || (type != 0 && type != 1))
+        return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld, quant_type %lld", (long long)rows, (long long)k,
+                          (long long)block, (long long)type);
+    if (!w || w->dtype != DT_U8 || !largest || tensor_count(w) < (rows * k + 1) / 2 ||
+        tensor_count(largest) < (rows * k + block - 1) / block)
+        return NODE_ERROR(n, "weights and the magnitudes of their blocks must be constants, of %lld bytes and %lld blocks",
+                          (long long)((rows * k + 1) / 2), (long long)((rows * k + block - 1) / block));
+    float *v = ARENA_ARRAY(&n->b->g->arena, float, rows * k);
+    const uint8_t *from = w->data;
+    for (int64_t i = 0; v && i < rows * k; i++)
+        v[i] = codes[type][from[i / 2] >> (i % 2 ? 0 : 4) & 15] * (float)tensor_f64(largest, i / block);
+    if (diag_failed(n->b->d))
+        return false;
+    struct value *b = constant_copy(n->b->g, DT_F32, 2, (int64_t[]){rows, k}, v, NULL);
+    attr_set_int(&n->b->g->arena, &a, "trans_b", 1);
+    struct value *in[] = {n->in[0], b_cast(n->b, b, b_dtype(n->in[0]))};
+    return b_done(n, b_op(n->b, OP_matmul, in, 2, &a));
+}
+
+/* ---- quantised forms ---- */
+
+static struct value *real(struct onnx_node *n, int first)
+{
+    struct value *in[] = {n->in[first], n->in[first + 1], b_in(n, first + 2)};
+    return b_op(n->b, OP_dequantize_linear, in, in[2] ? 3 : 2, NULL);
+}
+
+static struct value *to_8_bits(struct onnx_node *n, struct value *x, int scale, int dtype)
+{
+    struct value *in[] = {x, n->in[scale], b_in(n, scale + 1)};
+    struct attrs a = {0};
+    if (!in[2])
+        attr_set_int(&n->b->g->arena, &a, "output_dtype", dtype);
+    return b_op(n->b, OP_quantize_linear, in, in[2] ? 3 : 2, &a);
+}
+
+/* condition; x, scale, zero point; y likewise; scale and zero point of the result. */
+bool lower_qlinear_where(struct onnx_node *n)
+{
+    struct value *in[] = {n->in[0], real(n, 1), real(n, 4)};
+    return b_done(n, to_8_bits(n, b_op(n->b, OP_where, in, 3, NULL), 7, b_dtype(n->in[1])));
+}
+
+/* (N,...,C) to (N,C,...), or back. */
+static struct value *channels(struct onnx_node *n, struct value *x, int rank, bool to_last)
+{
+    int64_t order[MAX_RANK] = {0};
+    for (int i = 1; i < rank; i++)
+        order[i] = to_last ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    return b_transpose(n->b, x, order, rank);
+}
+
+/* `op` of images with channels last. */
+static bool with_channels_last(struct onnx_node *n, enum op op, const struct attrs *a)
+{
+    int rank;
+    if (!b_rank(n, n->in[0], "the images", &rank))
+        return false;
+    if (rank < 3)
+        return NODE_ERROR(n, "images of rank %d, expected 3 or more", rank);
+    n->in[0] = channels(n, n->in[0], rank, false);
+    return b_done(n, channels(n, b_op(n->b, op, n->in, n->nin, a), rank, true));
+}
+
+bool lower_qlinear_conv_contrib(struct onnx_node *n)
+{
+    static const char *const own[] = {"channels_last", NULL};
+    struct attrs a = b_attrs_without(n, own);
+    if (attr_int(&n->attrs, "channels_last", 0))
+        return with_channels_last(n, OP_qlinear_conv, &a);
+    return b_done(n, b_op(n->b, OP_qlinear_conv, n->in, n->nin, &a));
+}
+
+bool lower_nhwc_max_pool(struct onnx_node *n)
+{
+    return with_channels_last(n, OP_max_pool, &n->attrs);
+}
+
+/* ---- as the standard's ---- */
+
+bool lower_trilu_contrib(struct onnx_node *n)
+{
+    return b_done(n, b_op(n->b, OP_trilu, n->in, n->nin, &n->attrs));
+}
+
+bool lower_range_contrib(struct onnx_node *n)
+{
+    struct value *in[] = {n->in[0], n->in[1], b_in(n, 2) ? n->in[2] : b_scalar(n->b, b_dtype(n->in[0]), 1)};
+    for (int i = 0; i < 3; i++) /* scalars may be given as lists of one */
+        in[i] = b_reshape(n->b, in[i], b_i64s(n->b, NULL, 0));
+    return b_done(n, b_op(n->b, OP_range, in, 3, NULL));
+}
+
+bool lower_expand_dims(struct onnx_node *n)
+{
+    static const int64_t one[] = {1};
+    struct value *axis = b_reshape_to(n->b, b_cast(n->b, n->in[1], DT_I64), one, 1);
+    return b_done(n, b_2(n->b, OP_unsqueeze, n->in[0], axis));
+}
+
+/* Modes by the names that the standard had before version 20. */
+bool lower_grid_sample_contrib(struct onnx_node *n)
+{
+    static const char *const own[] = {"mode", NULL};
+    struct attrs a = b_attrs_without(n, own);
+    attr_set_str(&n->b->g->arena, &a, "mode",
+                 attr_is(&n->attrs, "mode", "nearest")   ? "nearest"
+                 : attr_is(&n->attrs, "mode", "bicubic") ? "cubic"
+                                                         : "linear");
+    return b_done(n, b_op(n->b, OP_grid_sample, n->in, 2, &a));
+}
+
+/* Values by their first appearance, where each element's value is, how often each appears. */
+bool lower_unique_contrib(struct onnx_node *n)
+{
+    struct attrs a = {0};
+    attr_set_int(&n->b->g->arena, &a, "sorted", 0);
+    struct node *made = b_node(n->b, OP_unique, n->in, 1, 4, &a);
+    static const int from[] = {0, 2, 3};
+    for (int i = 0; made && i < 3 && i < n->nout; i++)
+        n->out[i] = made->out[from[i]];
+    return made != NULL;
+}
