@@ -28,7 +28,7 @@ int opset_version(const struct opset *opsets, int nopsets, const char *domain)
     for (int i = 0; i < nopsets; i++)
         if (!strcmp(opsets[i].domain, domain))
             return opsets[i].version;
-    return !strcmp(domain, "com.microsoft"); /* ONNX Runtime takes its own operators without an import, so its tools write none */
+    return !strcmp(domain, "com.microsoft"); /* ONNX Runtime asks for no import of its own, and its tools write none */
 }
 
 const struct opset *opsets_read(struct arena *a, Onnx__OperatorSetIdProto *const *imports, size_t n,

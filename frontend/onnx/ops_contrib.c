@@ -52,31 +52,32 @@ bool lower_gather_block_quantized(struct onnx_node *n)
         zero = b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, (double)(1 << (bits - 1))), b_shape(n->b, scale));
     attr_set_int(&n->b->g->arena, &a, "axis", blocked > at ? blocked + indices - 1 : blocked);
     attr_set_int(&n->b->g->arena, &a, "block_size", block);
-    return b_done(n, b_op(n->b, OP_dequantize_linear, (struct value *[]){x, scale, zero}, zero ? 3 : 2, &a));
+    struct value *in[] = {x, scale, zero};
+    return b_done(n, b_op(n->b, OP_dequantize_linear, in, zero ? 3 : 2, &a));
 }
 
 /* What the 16 codes of bitsandbytes mean, times the largest magnitude of their block. */
 static const float codes[2][16] = {
     {0, 5.208333333e-03f, 0.66666667f, 1, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f, -5.208333333e-03f,
      -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
-    {-1, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f, -0.18477343022823334f,
-     -0.09105003625154495f, 0, 0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
+    {-1, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
+     -0.18477343022823334f, -0.09105003625154495f, 0, 0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
      0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1},
 };
 
 /* a times the transposed (N,K) weights, which are codes of 4 bits, the first of a byte in its high bits. */
 bool lower_matmul_bnb4(struct onnx_node *n)
 {
-    int64_t rows = attr_int(&n->attrs, "N", 0), k = attr_int(&n->attrs, "K", 0), block = attr_int(&n->attrs, "block_size", 0);
-    int64_t type = attr_int(&n->attrs, "quant_type", 0);
+    int64_t rows = attr_int(&n->attrs, "N", 0), k = attr_int(&n->attrs, "K", 0);
+    int64_t block = attr_int(&n->attrs, "block_size", 0), type = attr_int(&n->attrs, "quant_type", 0);
     const struct tensor *w = b_constant(n->in[1]), *largest = b_constant(n->in[2]);
     struct attrs a = {0};
     if (rows < 1 || k < 1 || block < 1 || rows > INT32_MAX || k > INT32_MAX || (type != 0 && type != 1))
-        return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld, quant_type %lld", (long long)rows, (long long)k,
-                          (long long)block, (long long)type);
+        return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld, quant_type %lld", (long long)rows,
+                          (long long)k, (long long)block, (long long)type);
     if (!w || w->dtype != DT_U8 || !largest || tensor_count(w) < (rows * k + 1) / 2 ||
         tensor_count(largest) < (rows * k + block - 1) / block)
-        return NODE_ERROR(n, "weights and the magnitudes of their blocks must be constants, of %lld bytes and %lld blocks",
+        return NODE_ERROR(n, "weights and magnitudes must be constants, of %lld bytes and %lld blocks",
                           (long long)((rows * k + 1) / 2), (long long)((rows * k + block - 1) / block));
     float *v = ARENA_ARRAY(&n->b->g->arena, float, rows * k);
     const uint8_t *from = w->data;

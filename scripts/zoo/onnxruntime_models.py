@@ -112,7 +112,7 @@ SOURCES = {
     "vit": (lambda: transformer("ViTModel", "ViTConfig", dict(VIT, hidden_size=64, intermediate_size=64), ("last_hidden_state",), ("pixel_values",)), (lambda: (randn(1, 3, 32, 32),), lambda: (randn(2, 3, 32, 32),)), {0: {0: "batch"}}, "vit", 2, 64),
     "clip_text": (lambda: transformer("CLIPTextModel", "CLIPTextConfig", dict(TINY, eos_token_id=2, bos_token_id=1, pad_token_id=0), ("last_hidden_state",), ("input_ids",)), (lambda: (ids(2, 6),), lambda: (ids(3, 6),)), {0: {0: "batch", 1: "sequence"}}, "clip", 2, 64),
     "llama": (lambda: transformer("LlamaForCausalLM", "LlamaConfig", dict(LLAMA, hidden_size=64, intermediate_size=64), ("logits",)), (lambda: text(2, 6), lambda: text(3, 9)), BATCH_SEQUENCE, "gpt2", 2, 64),
-    "encoder": (lambda: nn.TransformerEncoderLayer(64, 2, 64, batch_first=True, activation="gelu"), (lambda: (randn(2, 5, 64),), lambda: (randn(3, 8, 64),)), {0: {0: "batch", 1: "sequence"}}, "bert", 2, 64),
+    "encoder": (lambda: nn.TransformerEncoderLayer(64, 2, 64, batch_first=True, activation="gelu"), (lambda: (randn(2, 5, 64),), lambda: (randn(3, 5, 64),)), {0: {0: "batch"}}, "bert", 2, 64),
     "block": (Block, (lambda: (randn(1, 16, 6, 6),), lambda: (randn(2, 16, 6, 6),)), {0: {0: "batch"}}, "unet", 2, 16),
     "mlp": (Mlp, (lambda: (randn(3, 64),), lambda: (randn(5, 64),)), {0: {0: "batch"}}, "bert", 2, 64),
     "embedded": (Embedded, (lambda: (ids(3, 5),), lambda: (ids(2, 7),)), {0: {0: "batch", 1: "sequence"}}, None, 0, 0),
