@@ -38,10 +38,20 @@ bool prepare_random(struct binding *b, struct bound_insn *i, const struct insn *
     return true;
 }
 
+/* The instruction's seed, and of the row of operand `seeds` all numbers, if it has one. */
+static uint64_t row_seed(struct worker *me, const struct bound_insn *i, const struct separate_row *r,
+                         int seeds)
+{
+    uint64_t seed = (uint64_t)number_at(me, &i->imm[SEED]);
+    for (int64_t k = 0; i->o[seeds].mem && k < r->n[seeds]; k++)
+        seed = random_bits(seed, (uint64_t)separate_load_integer(i, r, seeds, k));
+    return seed;
+}
+
 static void random_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
 {
     const struct operand *o = &i->o[DST];
-    uint64_t seed = (uint64_t)number_at(me, &i->imm[SEED]),
+    uint64_t seed = row_seed(me, i, r, AP(random, seeds)),
              place = (uint64_t)(r->number * o->count[o->rank - 1]);
     float low = i->flt[FLT(random, low)], range = i->flt[FLT(random, high)] - low;
     for (int64_t k = 0; k < r->n[DST]; k++, place++)
@@ -60,7 +70,7 @@ static void dropout_row(struct worker *me, const struct bound_insn *i, const str
 {
     enum { SRC = AP(dropout, src), PROBABILITY = AP(dropout, probability) };
     const struct operand *o = &i->o[DST];
-    uint64_t seed = (uint64_t)number_at(me, &i->imm[SEED]),
+    uint64_t seed = row_seed(me, i, r, AP(dropout, seeds)),
              place = (uint64_t)(r->number * o->count[o->rank - 1]);
     float rate =
         i->o[PROBABILITY].mem ? separate_load(i, r, PROBABILITY, 0) : i->flt[FLT(dropout, rate)];

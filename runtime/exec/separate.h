@@ -31,6 +31,12 @@ static inline float separate_load(const struct bound_insn *i, const struct separ
     const struct operand *o = &i->o[n];
     return load_one(o, r->p[n] + k * o->step[o->rank - 1] * o->size);
 }
+static inline int64_t separate_load_integer(const struct bound_insn *i, const struct separate_row *r,
+                                            int n, int64_t k)
+{
+    const struct operand *o = &i->o[n];
+    return dtype_load_i64(o->dtype, r->p[n] + k * o->step[o->rank - 1] * o->size, 0);
+}
 static inline void separate_store(const struct worker *me, const struct bound_insn *i,
                                   const struct separate_row *r, int n, int64_t k, float x)
 {

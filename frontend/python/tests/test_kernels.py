@@ -495,7 +495,7 @@ class Written(Case):
 
     def test_masked_results(self) -> None:
         def kernel(x):
-            out = nl.ndarray((16, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+            out = nl.ndarray((16, 20), dtype=x.dtype, buffer=nl.shared_hbm)
             p, j = nl.mgrid[0:16, 0:64]
             nl.store(out[p, j], nl.exp(nl.load(x[p, j], mask=j < 20)), mask=j < 20)
             return out

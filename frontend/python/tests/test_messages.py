@@ -146,6 +146,85 @@ class Messages(Case):
 
         self.told(r"the value of <sbuf .*known only when the kernel runs; a Python condition cannot depend on it: select elements by nl.where", kernel, f32(8, 4))
 
+    def test_wrong_memories(self) -> None:
+        def assigned(x):
+            out = new(8, 4)
+            out[...] = nl.load(x)
+            return out
+
+        def stored(x):
+            t = nl.ndarray((8, 4), dtype=nl.float32, buffer=nl.sbuf)
+            nl.store(t, nl.load(x))
+            return t
+
+        def factor(x):
+            t = nl.load(x)
+            return nl.copy(nisa.nc_matmul(nisa.nc_matmul(t, t), nl.load(x[0:4, :])))
+
+        x = f32(8, 4)
+        self.told(r"assignment: <hbm .*> lies in HBM, which engines do not write: nl.store", assigned, x)
+        self.told(r"nl.store: dst is <sbuf .*>, not a tensor in HBM: assign to it", stored, x)
+        self.told(r"nc_matmul: stationary is <psum .*\[4, 4\]>; the tensor engine reads SBUF only: copy it", factor, x)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.load: src is <sbuf .*>, which the hardware's load does not take"):
+            nki.jit(lambda x: nl.load(nl.load(x)))(x)
+
+    def test_operands_of_partitions(self) -> None:
+        x = f32(8, 4)
+        for words, f in ((r"activation: scale has shape \(8, 4\)", lambda x: nisa.activation(nl.exp, nl.load(x), scale=nl.load(x))),
+                         (r"activation: bias has shape \(8, 4\)", lambda x: nisa.activation(nl.exp, nl.load(x), bias=nl.load(x))),
+                         (r"tensor_scalar: operand0 has shape \(8, 4\)", lambda x: nisa.tensor_scalar(nl.load(x), nl.add, nl.load(x)))):
+            self.told(words + r", expected one element for each partition: \(8, 1\)", f, x)
+
+    def test_names(self) -> None:
+        self.told(r"nl.sqare: the interface has no such name; is nl.square meant\?", lambda x: nl.sqare(nl.load(x)), f32(8, 4))
+        self.told(r"nisa.tensor_tensr: .*is nisa.tensor_tensor meant", lambda x: nisa.tensor_tensr(nl.load(x), nl.load(x), nl.add), f32(8, 4))
+        for module in (nl, nisa, nisa06):
+            self.assertFalse(hasattr(module, "no_such_name"))
+
+    def test_python_s_own_complaints(self) -> None:
+        """Of arguments that are missing, of another type, or no arguments at all: with the kernel's line."""
+        for words, f in ((r"nl.sum: axis is missing: which free dims, 1 to 1", lambda x: nl.sum(nl.load(x))),
+                         (r"4.0 is a float where an integer is needed", lambda x: nl.load(x[0:x.shape[0] / 2])),
+                         (r"'flot32' names no data type", lambda x: nl.zeros((8, 4), dtype="flot32")),
+                         (r"tensor_tensor\(\) missing 1 required", lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x))),
+                         (r"nl.ndarray: shape \(-1, 4\) has a dim of size -1", lambda x: nl.zeros((-1, 4), dtype=nl.float32)),
+                         (r"an index array holds no elements", lambda x: nl.mgrid[0:8, 0:4].p.__setitem__((0, 0), 1))):
+            with self.subTest(words), self.assertRaisesRegex(Exception, r"^\S*test_messages.py:\d+: " + words):
+                nki.jit(f)(f32(8, 4))
+
+        def own(x):
+            raise ValueError("a kernel's own words")
+
+        with self.assertRaisesRegex(ValueError, "^a kernel's own words$"):
+            nki.jit(own)(f32(8, 4))
+        with self.assertRaisesRegex(nki.NkiError, r"test_messages.py:\d+: nothing: the kernel returns no tensor"):
+            def nothing(x):
+                nl.exp(nl.load(x))
+            nki.jit(nothing)(f32(8, 4))
+
+    def test_output_stored_in_part(self) -> None:
+        def rows(x, end):
+            out = new(*x.shape)
+            for i in nl.affine_range(x.shape[0] // 8):
+                nl.store(out[i * 8:(i + 1) * 8, 0:end], nl.load(x[i * 8:(i + 1) * 8, 0:end]))
+            return out
+
+        def masked(x, end):
+            out, (p, j) = new(*x.shape), nl.mgrid[0:8, 0:10]
+            for i in nl.affine_range(3):
+                inside = (i * 8 + p < x.shape[0]) & (j < end)
+                nl.store(out[i * 8 + p, j], nl.load(x[i * 8 + p, j], mask=inside), mask=inside)
+            return out
+
+        x = f32(20, 10)
+        for kernel, end, told in ((rows, 10, r"40 of its 200 elements, the first is \[16, 0\]"), (masked, 9, r"20 of its 200 elements, the first is \[0, 9\]")):
+            with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: tensor '\w+' \[20, 10\] is returned, and nothing is stored to " + told):
+                nki.jit(kernel)(x, end)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.same(nki.jit(masked)(x, 10), x)
+            self.same(nki.jit(rows)(x[:16], 10), x[:16])
+
     def test_arguments_are_tensors(self) -> None:
         """`if bias:` asks whether an argument was given."""
         def kernel(x, bias=None):

@@ -85,6 +85,8 @@ def to_dtype(x: object) -> np.dtype:
     try:
         return np.dtype(x)  # type: ignore[arg-type, call-overload, return-value]
     except TypeError:
+        if not hasattr(x, "dtype"):
+            raise TypeError("%r names no data type; nl.float32, nl.bfloat16, nl.int32 and the like do" % (x,)) from None
         return to_dtype(getattr(x, "dtype"))
 
 

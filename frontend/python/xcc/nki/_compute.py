@@ -120,7 +120,9 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
         functions["op%d" % k] = op
         numbers["reverse%d" % k] = int(bool(reverse))
         if isinstance(scalar, View):
-            operands["operand%d" % k] = place(spread(vector(scalar, shape, api, "operand%d" % k), shape, api), shape, region, api, "operand%d" % k)
+            what = "operand%d" % k
+            scalar = scalar if k and api == "scalar_tensor_tensor" else vector(scalar, shape, api, what)
+            operands[what] = place(spread(scalar, shape, api), shape, region, api, what)
             reals["scalar%d" % k] = 0.0
         else:
             reals["scalar%d" % k] = number(0.0 if scalar is None else scalar, api)
@@ -134,6 +136,9 @@ def vector(x: View, shape: Shape, api: str, what: str) -> View:
     """A (P, 1) operand."""
     if not x.on_chip:
         raise error(api, "%s is a tensor in HBM; load it first (nl.load)" % what, NkiTypeError)
+    own = shape_on_chip(x)
+    if any(n != 1 for n in own[1:]) or own[0] not in (1, shape[0]):
+        raise error(api, "%s has shape %s, expected one element for each partition: (%d, 1)" % (what, own, shape[0]), NkiTypeError)
     return x
 
 
@@ -278,6 +283,8 @@ def unary(op: str, x: object, dtype: object = None, mask: object = None, api: Op
 
 
 def free_axes(axis: Any, rank: int, api: str) -> List[int]:
+    if axis is None:
+        raise error(api, "axis is missing: which free dims, 1 to %d, are reduced" % (rank - 1), NkiTypeError)
     given = [int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
     for a in given:
         if not -rank <= a < rank:
@@ -438,7 +445,9 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
 def check_factors(stationary: View, moving: View, api: str, alike: bool = False) -> None:
     """The types that the tensor engine multiplies. alike: both f32, or none, as nki 0.6 has it."""
     for x, what in ((stationary, "stationary"), (moving, "moving")):
-        if not dtypes.is_float(x.dtype):
+        if x.object.space == "psum" and api == "nc_matmul":
+            raise error(api, "%s is %r; the tensor engine reads SBUF only: copy it there (nisa.tensor_copy)" % (what, x), NkiTypeError)
+        if not dtypes.is_float(x.dtype) and (alike or x.dtype not in (dtypes.uint8, dtypes.int8)):  # exact, and identities are uint8
             raise error(api, "%s is %s; the tensor engine multiplies f32, bf16, fp16 and fp8: load or copy it with dtype=nl.bfloat16" %
                         (what, x.dtype), NkiTypeError)
     if alike and (stationary.dtype == dtypes.float32) != (moving.dtype == dtypes.float32):
@@ -459,12 +468,13 @@ def _whole_factor(x: View, api: str) -> View:
 
 def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:
     """A new tile in PSUM."""
-    s, m = on_sbuf(as_tile(stationary, api, "stationary")), on_sbuf(as_tile(moving, api, "moving"))
+    s, m = as_tile(stationary, api, "stationary"), as_tile(moving, api, "moving")
+    check_factors(s, m, api)
+    s, m = on_sbuf(s), on_sbuf(m)
     if len(shape_on_chip(s)) < 2 or len(shape_on_chip(m)) < 2:
         raise error(api, "stationary and moving have two dims", NkiTypeError)
-    s, m = (copy(x, dtypes.bfloat16, api=api) if x.dtype in (dtypes.uint8, dtypes.int8) else x for x in (s, m))  # exact; identities are uint8
+    s, m = (copy(x, dtypes.bfloat16, api=api) if x.dtype in (dtypes.uint8, dtypes.int8) else x for x in (s, m))
     s, m = _whole_factor(s, api), _whole_factor(m, api)
-    check_factors(s, m, api)
     if len(shape_on_chip(s)) == 3 and shape_on_chip(s)[1] == 2 and len(shape_on_chip(m)) == 3:
         shape: Shape = (shape_on_chip(s)[2], shape_on_chip(m)[2])
     else:

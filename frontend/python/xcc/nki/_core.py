@@ -368,6 +368,8 @@ def same_place(a: View, b: View) -> bool:
 def assign(dst: View, value: object) -> None:
     """dst[...] = value."""
     dst.object.assigned = True
+    if not dst.on_chip:
+        raise error("assignment", "%r lies in HBM, which engines do not write: nl.store(dst, value), or nisa.dma_copy" % dst, NkiTypeError)
     if isinstance(value, LoopReduce):
         combine(dst, value.op, value.value, value.region)
         return

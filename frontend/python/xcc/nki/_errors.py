@@ -5,9 +5,14 @@ NeedValue never reaches them: it asks the driver to trace the kernel again with 
 """
 from __future__ import annotations
 
+import difflib
+import os
 import re
 import sys
-from typing import Iterable, Optional, Tuple
+import warnings
+from typing import Any, Callable, Iterable, Optional, Tuple
+
+import numpy as np
 
 _HERE = __file__.rsplit("/", 1)[0]
 
@@ -22,6 +27,10 @@ class NkiTypeError(NkiError, TypeError):
 
 class NkiIndexError(NkiError, IndexError):
     """An index outside its tensor."""
+
+
+class NkiNameError(NkiError, AttributeError):
+    """A name that the interface does not have."""
 
 
 class NkiNotSupported(NkiError, NotImplementedError):
@@ -67,6 +76,46 @@ def error(api: Optional[str], text: str, kind: type = NkiError) -> Exception:
     """An exception with the kernel's file and line in front; to be raised by the caller."""
     file, line = user_location()
     return kind("%s:%d: %s%s" % (file, line, api + ": " if api else "", text))
+
+
+def module_names(module: str, api: str) -> Callable[[str], Any]:
+    """A module's __getattr__: names that it lacks are told of with the kernel's line, and with what may be meant."""
+
+    def missing(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError("module %r has no attribute %r" % (module, name))
+        known = [n for n in vars(sys.modules[module]) if not n.startswith("_")]
+        near = difflib.get_close_matches(name, known, 1)
+        raise error(None, "%s.%s: the interface has no such name%s" % (api, name, "; is %s.%s meant?" % (api, near[0]) if near else ""), NkiNameError)
+
+    return missing
+
+
+def with_place(e: Exception) -> None:
+    """Puts the kernel's file and line in front of what Python says of a wrong argument: of an exception that this package, or what it
+    calls, raised, or the call of one of its functions."""
+    text = str(e.args[0]) if e.args else ""
+    place, ours = None, False
+    at = e.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename.startswith(_HERE):
+            ours = True
+        elif not at.tb_frame.f_code.co_filename.startswith(_PACKAGES):
+            place, ours = (at.tb_frame.f_code.co_filename, at.tb_lineno), False
+        at = at.tb_next
+    if place is not None and (ours or _CALL.search(text)):
+        e.args = ("%s:%d: %s" % (place + (text,)),) + e.args[1:]
+
+
+_CALL = re.compile(r"\(\) (missing|got|takes) ")
+_PACKAGES = (_HERE, os.path.dirname(_HERE), os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(np.__file__)))
+def warn(text: str) -> None:
+    """Tells, with the kernel's line, of what runs here and not on the hardware."""
+    file, line = user_location()
+    if line:
+        warnings.warn_explicit("%s:%d: %s" % (file, line, text), NkiWarning, file, line)
+    else:
+        warnings.warn(text, NkiWarning, stacklevel=4)
 
 
 _NODE = re.compile(r"(?:kernel[^:]*: )?(?:instruction \d+ )?\(?node '([^']*:\d+)'\)?: ")

@@ -14,7 +14,7 @@ import operator
 import sys
 from typing import Dict, List, Optional, Sequence, Tuple, Union
 
-from ._errors import NeedRewrite, NeedValue, NkiTypeError, error
+from ._errors import NeedRewrite, NeedValue, NkiIndexError, NkiTypeError, error
 
 _counter = 0
 
@@ -77,6 +77,9 @@ class Expr:
         self.base = base
         self.terms = terms
         self.steps = steps
+
+    def __setitem__(self, key: object, value: object) -> None:
+        raise error(None, "an index array holds no elements and cannot be assigned to; nisa.iota(index, dtype=nl.int32) makes a tile of it", NkiIndexError)
 
     # -- arithmetic -------------------------------------------------------------------------------------------------
 
@@ -519,6 +522,8 @@ def need_value(e: Expr, why: str, *others: Expr) -> None:
 
 def to_int(x: object) -> int:
     """An integer of any kind; symbolic ones are asked for."""
+    if isinstance(x, float):
+        raise error(None, "%r is a float where an integer is needed; // divides integers" % x, NkiTypeError)
     return operator.index(x)  # type: ignore[arg-type]
 
 

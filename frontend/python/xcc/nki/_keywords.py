@@ -4,11 +4,9 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import warnings
 from typing import Any, Callable, Dict
 
-from ._errors import NkiWarning
-from ._trace import current
+from ._errors import warn
 
 # What changes where or when something runs, or how the compiler treats it, but not what is computed.
 _HINTS = {
@@ -42,9 +40,4 @@ def _checked(f: Callable[..., Any], api: str, parameters: set) -> Callable[..., 
 def _warn(api: str, word: str, known: set) -> None:
     near = difflib.get_close_matches(word, sorted(known), 1)
     text = "%s has no argument '%s', it has no effect%s" % (api, word, "; is '%s' meant?" % near[0] if near else "")
-    t = current()
-    where = t.where() if t is not None else ("", 0)
-    if where[1]:
-        warnings.warn_explicit("%s:%d: %s" % (where[0], where[1], text), NkiWarning, where[0], where[1])
-    else:
-        warnings.warn(text, NkiWarning, stacklevel=3)
+    warn(text)

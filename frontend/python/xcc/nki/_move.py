@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import dtypes
 from ._core import (as_tile, emit, emit_copy, emit_dma, emit_fill, is_number, number, place, result, shape_on_chip)
-from ._errors import NkiTypeError, error
+from ._errors import NkiTypeError, error, warn
 from ._index import Expr, Mask
 from ._mask import Region, region_of
 from ._record import Operand
@@ -32,6 +32,8 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
     """A new tile with a tensor's (or another tile's) elements."""
     if not isinstance(src, View):
         raise error(api, "src is %s, expected a tensor" % type(src).__name__, NkiTypeError)
+    if src.on_chip and api == "nl.load":
+        warn("%s: src is %r, which the hardware's load does not take: use it as it is, or nl.copy" % (api, src))
     d = src.dtype if dtype is None else dtypes.to_dtype(dtype)
     shape = list(src.shape)
     if not src.on_chip:
@@ -54,6 +56,8 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
     """Writes a tile (or a number) to a tensor in HBM."""
     if not isinstance(dst, View):
         raise error(api, "dst is %s, expected a tensor" % type(dst).__name__, NkiTypeError)
+    if dst.on_chip and api == "nl.store":
+        raise error(api, "dst is %r, not a tensor in HBM: assign to it, dst[...] = value" % dst, NkiTypeError)
     if is_number(value):
         n = next((k for k, s in enumerate(dst.shape) if s <= 128), None)
         tile = _filled_like(dst, number(value, api), api)

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from . import _shrink
+from . import _coverage, _shrink
 from ..model import Model
 from ._build import Builder
 from ._core import emit_dma, shape_on_chip
@@ -262,8 +262,11 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     for _, o, _, _ in t.prints:
         results.append(o)
     if not results:
-        raise NkiError("%s: the kernel returns no tensor and writes none of its arguments" % getattr(function, "__name__", "kernel"))
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        raise NkiError("%s%s: the kernel returns no tensor and writes none of its arguments; return what it stores to" %
+                       ("%s:%d: " % (code.co_filename, code.co_firstlineno) if code else "", getattr(function, "__name__", "kernel")))
     finish(t, {o.uid for o in results})
+    _warn_of_gaps(t, results, traced.inputs)
     store_once(t)
     if target != "cpu":
         stage(t)
@@ -282,6 +285,16 @@ def _warn_of_empty(results: Sequence[Object], inputs: Sequence[Object]) -> None:
         if not o.written and o not in inputs:
             warnings.warn("%s:%d: tensor '%s' %s is returned, and nothing is stored to it: its elements are what was there before "
                           "(a loop of 0 trips?)" % (o.where[0], o.where[1], o.name, list(o.shape)), NkiWarning, stacklevel=5)
+
+
+def _warn_of_gaps(t: Trace, results: Sequence[Object], inputs: Sequence[Object]) -> None:
+    """Tensors that a kernel returns and stores to only in part."""
+    prints = {o.uid for _, o, _, _ in t.prints}
+    for o in results:
+        gap = _coverage.gap(o, t.records) if o.written and o not in inputs and o.uid not in prints else None
+        if gap:
+            warnings.warn("%s:%d: tensor '%s' %s is returned, and nothing is stored to %s: they are what was there before "
+                          "(too few trips, a mask?)" % (o.where[0], o.where[1], o.name, list(o.shape), gap), NkiWarning, stacklevel=5)
 
 
 _MAX_CONTRACTED = 16

@@ -498,44 +498,6 @@ def emit_sequence_bounds(dst: View, ids: View, api: str) -> None:
     done()
 
 
-# -- random numbers --------------------------------------------------------------------------------------------------
-
-
-def emit_uniform(dst: View, api: str, region: Optional[Region] = None, low: float = 0.0, high: float = 1.0) -> None:
-    """dst = random numbers of [low, high); of integers random bits."""
-    emit("random", {"dst": place(dst, shape_on_chip(dst), region, api, "dst")}, api, {"seed": _stream(api)}, {"low": low, "high": high})
-
-
-def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[Region] = None) -> None:
-    """dst = src, or 0 with probability prob."""
-    shape = shape_on_chip(dst)
-    if region is not None and region.empty:
-        return
-    operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
-    reals = {"rate": 0.0}
-    if isinstance(prob, View):
-        operands["probability"] = place(spread(prob, shape, api), shape, region, api, "prob")
-    else:
-        reals["rate"] = number(prob, api)
-    emit("dropout", operands, api, {"seed": _stream(api)}, reals)
-
-
-def _stream(api: str) -> Any:
-    """A seed of its own for each instruction and trip."""
-    t = need_trace(api)
-    t.state["streams"] = t.state.get("streams", 0) + 1
-    seed = t.state.get("seed")
-    base = int(seed) if seed is not None and not isinstance(seed, View) else 0
-    out: Any = ((base * 0x9E3779B1) & 0xFFFFFFFF) + t.state["streams"] * 7919
-    scale = 1 << 20
-    for v in [g for g in t.grid_variables if g.count > 1] + t.open:
-        out = out + Expr((), 0, ((v, scale),), ())
-        scale *= v.count
-    if t.program is not None:
-        out = out + (hash(t.program) & 0xFFFF) * 104729
-    return out
-
-
 def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1: Scalar, command: Optional[str], api: str,
                     reverse0: bool = False) -> None:
     """r = op1(op0(src[i], imm0), r), dst[i] = r, along rows. load_reduce starts from imm1, reduce from where the last one ended."""

@@ -434,7 +434,7 @@ def _scalar(k: object) -> Optional[Number]:
         return k.resolved()._simple() if not k.shape else None
     if isinstance(k, (View, Dynamic, slice, ds)) or k is None:
         return None
-    return operator.index(k)  # type: ignore[arg-type]
+    return to_int(k)
 
 
 def _check(view: View, dim: int, lo: int, hi: int, size: int) -> Optional[Tuple[int, int, int, int]]:

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 import numpy as np
 
 from .._small_floats import inside_kernels
-from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error
+from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, with_place
 from ._index import Expr, Variable, to_int
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
 from ._source import loop_info, rewrite
@@ -99,7 +99,7 @@ class Trace:
             raise error("nl.ndarray", "a tile of shape %s has %d partitions, at most 128; put the rest into the free dims, or loop"
                         % (tuple(sizes), p), NkiTypeError)
         if any(n <= 0 for n in sizes):
-            raise error("nl.ndarray", "shape %s has an empty dim" % (tuple(sizes),), NkiTypeError)
+            raise error("nl.ndarray", "shape %s has a dim of size %d; sizes are positive" % (tuple(sizes), min(sizes)), NkiTypeError)
         free = int(np.prod(sizes[blocks + 1:], dtype=np.int64))
         count = int(np.prod(sizes[:blocks], dtype=np.int64))
         o = self._object(space, (p, count * free), dtype, name)
@@ -298,6 +298,10 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
             if not rewrite(need.code):  # type: ignore[arg-type]
                 raise NkiTypeError("%s:%d: a condition on an index array has no single value: Python's `if`, `and`, `or` cannot decide by it; "
                                    "join masks by & and |, and give them as mask=, or use nl.where" % need.where) from None
+        except (TypeError, ValueError, AttributeError, LookupError) as e:
+            if not isinstance(e, NkiError):
+                with_place(e)
+            raise
         finally:
             _local.trace = before
             t.base_frame = None

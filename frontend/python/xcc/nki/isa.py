@@ -10,13 +10,13 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import dtypes as _dtypes
-from . import _compute, _move, _special
+from . import _compute, _move, _random, _special
 from ._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
 from ._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
 from ._cores import core_barrier, sendrecv  # noqa: F401
 from ._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
-from ._errors import NkiTypeError, error as _error
+from ._errors import NkiTypeError, error as _error, module_names as _module_names
 from ._index import Expr as _Expr, Mask as _Mask
 from ._keywords import check_keywords as _check_keywords
 from ._mask import Region as _Region, region_of as _region_of
@@ -237,7 +237,7 @@ def dropout(data: _View, prob: Any, *, mask: Any = None, dtype: Any = None, **kw
     shape = _shape_on_chip(data)
     region, sub = _where(mask, shape)
     out = _result(shape, _type(dtype, data.dtype))
-    _special.emit_dropout(out, data, prob, "dropout", sub)
+    _random.emit_dropout(out, data, prob, "dropout", sub)
     return _done(out, region)
 
 
@@ -452,3 +452,4 @@ quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, wh
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 
 _check_keywords(globals(), __name__, "nisa")
+__getattr__ = _module_names(__name__, "nisa")

@@ -7,11 +7,11 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import dtypes as _dtypes
-from . import _compute, _math, _move, _special
+from . import _compute, _math, _move, _random, _special
 from ._buffers import Buffer, hbm, private_hbm, psum, sbuf, shared_hbm
 from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_number as _is_number, number as _number
 from ._core import result as _result, shape_on_chip as _shape_on_chip
-from ._errors import NkiError, NkiTypeError, error as _error
+from ._errors import NkiError, NkiTypeError, error as _error, module_names as _module_names
 from ._index import Expr as _Expr, Mask as _Mask, arange, ds, mgrid, to_int as _to_int
 from ._keywords import check_keywords as _check_keywords
 from ._mask import Region as _Region, region_of as _region_of
@@ -324,7 +324,7 @@ def dropout(x: tensor, rate: Any, *, dtype: Any = None, mask: Any = None, **kw: 
     """x with elements set to 0 with probability `rate`; the others are not scaled."""
     out = _result(_shape_on_chip(x), x.dtype if dtype is None else dtype)
     region = _region_of(mask, out.shape)
-    _special.emit_dropout(out, x, rate, "nl.dropout", None if region.trivial else region)
+    _random.emit_dropout(out, x, rate, "nl.dropout", None if region.trivial else region)
     if not region.trivial:
         out.region = region
     return out
@@ -334,7 +334,7 @@ def rand(shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[st
     """Random numbers of [0, 1)."""
     out = _result([_to_int(n) for n in shape], dtype)
     region = _region_of(mask, out.shape)
-    _special.emit_uniform(out, "nl.rand", None if region.trivial else region)
+    _random.emit_uniform(out, "nl.rand", None if region.trivial else region)
     if not region.trivial:
         out.region = region
     if buffer is None or buffer == sbuf:
@@ -348,10 +348,9 @@ def rand(shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[st
 
 
 def random_seed(seed: Any, *, mask: Any = None, **kw: Any) -> None:
-    """Seeds the random numbers that follow."""
-    t = _need_trace("nl.random_seed")
-    t.state["seed"] = seed if not isinstance(seed, _Expr) else 0
-    t.state["streams"] = 0
+    """Seeds the random numbers that follow: by a number, or by a tile of one 32-bit value."""
+    if mask is None or not _region_of(mask, (1, 1)).empty:
+        _random.seed("vector", seed, "nl.random_seed")
 
 
 def loop_reduce(x: tensor, op: Any, loop_indices: Any = None, *, dtype: Any = None, mask: Any = None, name: Any = None, **kw: Any) -> Any:
@@ -448,3 +447,4 @@ all_reduce = _unavailable("all_reduce")
 gemm_grid, gemm_stationary_grid = _unavailable("gemm_grid"), _unavailable("gemm_stationary_grid")
 
 _check_keywords(globals(), __name__, "nl")
+__getattr__ = _module_names(__name__, "nl")

@@ -8,20 +8,19 @@ from typing import Any, Callable, List, Optional, Sequence
 import numpy as np
 
 from ... import dtypes as _dtypes
-from .. import _compute, _move, _mx, _special, _topk
+from .. import _compute, _move, _mx, _random, _special, _topk
 from .. import isa as _beta
 from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _emit_dma, emit_fill as _emit_fill, emit_iota as _emit_iota
 from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
 from .._cores import core_barrier, sendrecv  # noqa: F401
 from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                       matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
-from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error  # noqa: F401
+from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error, module_names as _module_names  # noqa: F401
 from .._index import Expr as _Expr, Mask as _Mask
 from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
 from .._tensor import View as _View, merge_dims as _merge_dims, split_dims as _split_dims
 from .._trace import need_trace as _need_trace
-from .._unavailable import make as _unavailable
 from ._registers import VirtualRegister, register_alloc, register_load, register_move, register_store  # noqa: F401
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
@@ -37,7 +36,7 @@ def nc_matmul(dst: _View, stationary: _View, moving: _View, is_stationary_onezer
               is_transpose: Any = False, accumulate: Any = None, tile_position: Any = (), tile_size: Any = (), perf_mode: Any = None,
               name: Any = None, **kw: Any) -> None:
     """dst[M, N] (+)= stationary[K, M] transposed, times moving[K, N]. accumulate None: all but the first product of dst add."""
-    s, m = _move.on_sbuf(_as_tile(stationary, "nc_matmul", "stationary")), _move.on_sbuf(_as_tile(moving, "nc_matmul", "moving"))
+    s, m = _as_tile(stationary, "nc_matmul", "stationary"), _as_tile(moving, "nc_matmul", "moving")
     _psum(dst, "nc_matmul")
     _compute.check_factors(s, m, "nc_matmul", True)
     _sum_in(dst, lambda to, add: _compute.emit_matmul(to, s, m, "nc_matmul", add), 0 if is_transpose else _accumulate(accumulate), "nc_matmul")
@@ -360,7 +359,7 @@ def sequence_bounds(dst: _View, segment_ids: _View, name: Any = None, **kw: Any)
 
 def dropout(dst: _View, data: _View, prob: Any, name: Any = None, **kw: Any) -> None:
     """dst = data with elements set to 0 with probability prob."""
-    _special.emit_dropout(dst, data, prob, "dropout")
+    _random.emit_dropout(dst, data, prob, "dropout")
 
 
 def topk(val_dst: _View, idx_dst: _View, src: _View, n: Any, name: Any = None, **kw: Any) -> None:
@@ -369,21 +368,43 @@ def topk(val_dst: _View, idx_dst: _View, src: _View, n: Any, name: Any = None, *
     _topk.emit_topk(_as_tile(val_dst, api, "val_dst"), _as_tile(idx_dst, api, "idx_dst"), _as_tile(src, api, "src"), int(n), api)
 
 
-def rng(dst: _View, engine: Any = None, name: Any = None, **kw: Any) -> None:
+def rng(dst: _View, engine: Any = engine.vector, name: Any = None, **kw: Any) -> None:
     """dst = random bits (integers) or numbers of [0, 1)."""
-    _special.emit_uniform(dst, "rng")
+    _random.emit_uniform(dst, "rng", engine=_generator_of(engine))
 
 
-def rand2(dst: _View, min: Any = 0.0, max: Any = 1.0, name: Any = None, **kw: Any) -> None:  # noqa: A002
-    """dst = random numbers of [min, max)."""
-    _special.emit_uniform(dst, "rand2", None, float(min), float(max))
+def rand2(dst: _View, min: Any, max: Any, name: Any = None, **kw: Any) -> None:  # noqa: A002
+    """dst = random numbers of [min, max), which are numbers or (P, 1)."""
+    if not isinstance(min, _View) and not isinstance(max, _View):
+        _random.emit_uniform(dst, "rand2", None, float(min), float(max))
+        return
+    shape = _shape_on_chip(dst)
+    unit, span = _result(shape, _dtypes.float32), _result((shape[0], 1), _dtypes.float32)
+    _random.emit_uniform(unit, "rand2")
+    if isinstance(max, _View):
+        _compute.emit_scalars(span, max, [("sub", min, False)], "rand2")
+    else:
+        _compute.emit_scalars(span, min, [("sub", max, True)], "rand2")
+    _compute.emit_scalars(dst, unit, [("mul", span, False), ("add", min, False)], "rand2")
 
 
-def set_rng_seed(seed: Any = 0, *args: Any, **kw: Any) -> None:
-    """Seeds the random numbers that follow."""
-    from .. import language
+def _generator_of(engine: Any) -> str:
+    return "gpsimd" if engine is not None and getattr(engine, "name", "") == "gpsimd" else "vector"
 
-    language.random_seed(seed if not isinstance(seed, _View) else 0)
+
+def set_rng_seed(src_seeds: Any, name: Any = None, **kw: Any) -> None:
+    """Seeds the vector engine's random numbers by a [1, 1] tile of 32 bits (or a number)."""
+    _random.seed("vector", src_seeds, "set_rng_seed")
+
+
+def rand_set_state(src_seeds: _View, engine: Any = engine.gpsimd, name: Any = None, **kw: Any) -> None:
+    """Seeds each partition of an engine's generator by a row of 6 (GpSimd) or 24 (vector) numbers, uint32."""
+    _random.seed(_generator_of(engine), _as_tile(src_seeds, "rand_set_state", "src_seeds"), "rand_set_state")
+
+
+def rand_get_state(dst: _View, engine: Any = engine.gpsimd, name: Any = None, **kw: Any) -> None:
+    """dst = what rand_set_state takes to let the generator go on from here; other numbers than the hardware's."""
+    _random.store_state(_generator_of(engine), _as_tile(dst, "rand_get_state", "dst"), "rand_get_state")
 
 
 def dma_copy(dst: _View, src: _View, priority: Any = None, oob_mode: Any = oob_mode.error, dge_mode: Any = None, engine: Any = None,
@@ -413,11 +434,8 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
     _emit_dma(dst, total, api)
 
 
-rand_set_state = _unavailable("nisa.rand_set_state", "depends on the hardware's generator, which is not modelled; use set_rng_seed")
-rand_get_state = _unavailable("nisa.rand_get_state", "depends on the hardware's generator, which is not modelled")
-
-
 _check_keywords(globals(), __name__, "nisa")
+__getattr__ = _module_names(__name__, "nisa")
 
 
 class NkiInstruction:

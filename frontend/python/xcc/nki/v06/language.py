@@ -6,6 +6,7 @@ from typing import Any, Callable, Optional
 
 from .. import language as _beta
 from .._buffers import Buffer as MemoryRegion  # noqa: F401
+from .._errors import module_names as _module_names
 from .._index import Expr as _Expr
 from .._tensor import View as _View
 from ..language import *  # noqa: F401,F403
@@ -38,11 +39,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], step: Any = 
         body_fun(i)
 
 
-def while_loop(*args: Any, **kw: Any) -> Any:
-    """A loop whose end is known only at run time."""
-    from .._unavailable import make
-
-    return make("nl.while_loop", "needs a condition computed by the kernel, which programs of this machine do not have")()
+def while_loop(init: Any, body_fun: Callable[..., Any], **kw: Any) -> None:
+    """body_fun(r) for r = init, then for what it returns, while that is not 0. The registers' values must be known while tracing:
+    programs of this machine have no loops by values, of which register_load would make one."""
+    r = init
+    while bool(r):
+        r = body_fun(r)
 
 
 def _space(buffer: Any) -> str:
@@ -127,3 +129,6 @@ def shared_identity_matrix(n: int, dtype: Any = _beta.uint8, dst: Optional[_View
         return t
     dst[...] = t
     return dst
+
+
+__getattr__ = _module_names(__name__, "nl")
