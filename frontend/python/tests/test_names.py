@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any, Iterator, List, Tuple
 
 import api_names
+from api_parameters import PARAMETERS
 from support import HERE, Case, main, np
 
 SCRIPT = """
@@ -38,22 +40,34 @@ def find(root: str, name: str) -> object:
     return found
 
 
-# Positional parameters in their order, where the two interfaces differ or the order is easily lost.
-ORDERS = {
-    "neuronxcc.nki.language": {"zeros_like": "a dtype", "empty_like": "a dtype", "static_cast": "input_data dtype", "copy": "src dtype"},
-    "nki.language": {
-        "copy": "x dtype", "mean": "x axis dtype keepdims", "var": "x axis dtype keepdims", "all": "x axis dtype", "softmax": "x axis dtype",
-        "rms_norm": "x w axis n epsilon dtype compute_dtype", "where": "condition x y dtype", "dropout": "x rate dtype", "load": "src dtype",
-        "expand_dims": "x axis", "broadcast_to": "x shape dtype", "load_transpose2d": "src dtype", "rand": "shape dtype buffer name",
-        "gather_flattened": "data indices axis dtype", "fori_loop": "lower upper body_fun step", "shared_identity_matrix": "n dtype dst"},
-    "nki.isa": {
-        "nc_matmul": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose accumulate tile_position tile_size perf_mode",
-        "dma_copy": "dst src priority oob_mode dge_mode engine name", "dma_transpose": "dst src axes priority dge_mode oob_mode name",
-        "rng": "dst engine name", "tensor_copy_predicated": "dst src predicate reverse_pred name", "nc_stream_shuffle": "dst src shuffle_mask",
-        "select_reduce": "dst predicate on_true on_false reduce_res reduce_cmd reduce_op reverse_pred name",
-        "local_gather": "dst src_buffer index num_elem_per_idx num_valid_indices", "sequence_bounds": "dst segment_ids",
-        "tensor_scalar": "dst data op0 operand0 reverse0 op1 operand1 reverse1 engine name", "dropout": "dst data prob"},
-}
+# Functions whose parameters cannot be told by a signature: they take anything, and say why they fail or look into what they got.
+ANYTHING = {"builtin_custom_op", "all_reduce", "device_print", "profile"}
+
+
+def documented() -> Iterator[Tuple[str, str, List[str]]]:
+    """(module, function, parameters) of everything in api_parameters.py."""
+    for module, lines in PARAMETERS.items():
+        for line in lines.strip().split("\n"):
+            names, words = line.split(":")
+            for name in names.split(","):
+                yield module, name.strip(), words.split()
+
+
+def complaints(f: Any, words: List[str], method: bool) -> List[str]:
+    """What of the parameters a function does not take as they are documented."""
+    have = [p for k, p in enumerate(inspect.signature(f).parameters.values()) if not (method and k == 0)]
+    positional = [p.name for p in have if p.kind == p.POSITIONAL_OR_KEYWORD]
+    takes = {p.name for p in have} | ({w.strip("*=") for w in words} if any(p.kind == p.VAR_KEYWORD for p in have) else set())
+    star = next((k for k, w in enumerate(words) if w.startswith("*")), len(words))
+    order = [w.strip("=") for w in words[:star]]
+    told = []
+    if positional[:len(order)] != order and not any(p.kind == p.VAR_POSITIONAL for p in have):
+        told.append("in the order %s" % positional)
+    told += ["without %s" % w.strip("=") for w in words if w != "*" and w.strip("*=") not in takes]
+    optional = {w.strip("=") for w in words if w.endswith("=")}
+    told += ["with %s needed" % p.name for p in have if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+             and (p.name in optional or p.name not in {w.strip("*=") for w in words})]
+    return told
 
 
 class Names(Case):
@@ -68,12 +82,25 @@ class Names(Case):
             with self.subTest("tensor." + name):
                 self.assertTrue(hasattr(tensor, name))
 
-    def test_orders_of_parameters(self) -> None:
-        for module, functions in ORDERS.items():
-            for name, order in functions.items():
-                with self.subTest("%s.%s" % (module, name)):
-                    have = list(inspect.signature(getattr(importlib.import_module(module), name)).parameters)
-                    self.assertEqual(have[:len(order.split())], order.split())
+    def test_parameters(self) -> None:
+        """Every documented argument, by position and by name."""
+        count = 0
+        for module, name, words in documented():
+            method = module.endswith(("NkiTensor", ".tensor"))
+            f = find(*module.split(".", 1)[:1], module.split(".", 1)[1] + "." + name) if "." in module else find(module, name)
+            if not callable(f) or name in ANYTHING:
+                continue
+            count += 1
+            with self.subTest("%s.%s" % (module, name)):
+                self.assertEqual(complaints(f, words, method), [])
+        self.assertGreater(count, 300)
+
+    def test_ranges_by_name(self) -> None:
+        import nki.language as nl
+
+        for f in (nl.affine_range, nl.sequential_range, nl.static_range, nl.dynamic_range):
+            self.assertEqual([list(f(5)), list(f(1, 5)), list(f(1, 5, 2)), list(f(start=1, stop=5, step=2)), list(f(2, stop=4))],
+                             [[0, 1, 2, 3, 4], [1, 2, 3, 4], [1, 3], [1, 3], [2, 3]])
 
     def test_out_of_reach_says_so(self) -> None:
         import nki.isa as nisa

@@ -558,10 +558,11 @@ class Timed:
 
 def timed(kind: str, defaults: Dict[str, Any], interface: str = "beta1") -> Callable[..., Any]:
     """Makes nki.benchmark and the like: decorators with and without arguments."""
-    def decorate(func: Optional[Any] = None, **options: Any) -> Any:
-        if func is None:
+    def decorate(kernel: Optional[Any] = None, **options: Any) -> Any:
+        kernel = options.pop("func", None) if kernel is None else kernel  # profile's own word for it
+        if kernel is None:
             return lambda f: decorate(f, **options)
-        return Timed(as_kernel(func, interface), kind=kind, **{**defaults, **options})
+        return Timed(as_kernel(kernel, interface), kind=kind, **{**defaults, **options})
 
     decorate.__name__ = kind
     decorate.__doc__ = "%s: runs a kernel on this machine, as a decorator or by nki.%s(...)(kernel)(arrays)." % (kind, kind)

@@ -204,14 +204,16 @@ class View:
         dims.insert(axis, (0, 1))
         return self.like(self.offset, dims)
 
-    expand_dim = expand_dims
+    def expand_dim(self, dim: int) -> "View":
+        return self.expand_dims(dim)
 
     def squeeze(self, axis: Any = None) -> "View":
         axes = [a % self.ndim for a in ([axis] if isinstance(axis, int) else axis)] if axis is not None else \
             [k for k, (_, c) in enumerate(self.dims) if c == 1 and (k or not self.on_chip)]
         return self.like(self.offset, [d for k, d in enumerate(self.dims) if k not in axes])
 
-    squeeze_dim = squeeze
+    def squeeze_dim(self, dim: int) -> "View":
+        return self.squeeze(dim)
 
     def permute(self, *dims: Any) -> "View":
         order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
@@ -266,9 +268,11 @@ class View:
         shape[start_dim:end_dim + 1] = [int(np.prod(shape[start_dim:end_dim + 1], dtype=np.int64))]
         return self.reshape(tuple(shape))
 
-    def rearrange(self, source: Sequence[Any], target: Sequence[Any], sizes: Optional[Dict[str, int]] = None, **kw: Any) -> "View":
+    def rearrange(self, src_pattern: Sequence[Any], dst_pattern: Sequence[Any], fixed_sizes: Optional[Dict[str, int]] = None,
+                  **kw: Any) -> "View":
         """Dims by names: rearrange(("b", ("h", "w")), ("b", "w", "h"), {"h": 4})."""
-        fixed = dict(sizes or {}, **{k: v for k, v in kw.items() if isinstance(v, int)})
+        source, target = src_pattern, dst_pattern
+        fixed = dict(fixed_sizes or {}, **{k: v for k, v in kw.items() if isinstance(v, int)})
         v, names = self, []
         for word in source:
             group = list(word) if isinstance(word, (tuple, list)) else [word]

@@ -389,24 +389,29 @@ def nc(n: int) -> Any:
     return spmd_dim(n)
 
 
-def affine_range(*args: Any, **kw: Any) -> Any:
+def _bounds(start: Any, stop: Any, step: Any) -> Tuple[Any, Any, Any]:
+    """As Python's range takes them."""
+    return (0, start, step) if stop is None else (start, stop, step)
+
+
+def affine_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> Any:
     """A loop whose trips do not depend on each other."""
-    return _LoopRange(args, _is_beta1(), "nl.affine_range")
+    return _LoopRange(_bounds(start, stop, step), _is_beta1(), "nl.affine_range")
 
 
-def sequential_range(*args: Any, **kw: Any) -> Any:
+def sequential_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> Any:
     """A loop whose trips run in order."""
-    return _LoopRange(args, _is_beta1(), "nl.sequential_range")
+    return _LoopRange(_bounds(start, stop, step), _is_beta1(), "nl.sequential_range")
 
 
-def static_range(*args: Any, **kw: Any) -> Any:
+def static_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> Any:
     """A loop that is unrolled: its index is an integer."""
-    return _LoopRange(args, False, "nl.static_range")
+    return _LoopRange(_bounds(start, stop, step), False, "nl.static_range")
 
 
-def dynamic_range(*args: Any, **kw: Any) -> Any:
+def dynamic_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> Any:
     """A loop that stays a loop."""
-    return _LoopRange(args, True, "nl.dynamic_range")
+    return _LoopRange(_bounds(start, stop, step), True, "nl.dynamic_range")
 
 
 def _is_beta1() -> Any:

@@ -20,13 +20,13 @@ baremetal = _timed("baremetal", {}, "v06")
 profile = _timed("profile", {}, "v06")
 
 
-def jit(func: Any = None, mode: str = "auto", **options: Any) -> Any:
+def jit(fn: Any = None, mode: str = "auto", **options: Any) -> Any:
     """@nki.jit: makes a kernel of a function."""
-    return _jit(func, mode, _interface="v06", **options)
+    return _jit(fn, mode, _interface="v06", **options)
 
 
-def trace(func: Any = None, **options: Any) -> Any:
-    return jit(func, mode="trace", **options)
+def trace(fn: Any = None, **options: Any) -> Any:
+    return jit(fn, mode="trace", **options)
 
 
 def simulate(kernel: Any, *args: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ def average(x: _View, axis: Any, **kw: Any) -> _View:
     return _beta.mean(x, axis, **kw)
 
 
-range = lambda *a, **k: _LoopRange(a, False, "nl.range")  # noqa: E731, A001
+range = lambda start, stop=None, step=1: _LoopRange(_beta._bounds(start, stop, step), False, "nl.range")  # noqa: E731, A001
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], step: Any = 1, **kw: Any) -> None:
@@ -43,7 +43,7 @@ def while_loop(init: Any, body_fun: Callable[..., Any], **kw: Any) -> None:
     """body_fun(r) for r = init, then for what it returns, while that is not 0. The registers' values must be known while tracing:
     programs of this machine have no loops by values, of which register_load would make one."""
     r = init
-    while bool(r):
+    while r:
         r = body_fun(r)
 
 
@@ -87,7 +87,10 @@ def _ordered(name: str, *parameters: str, **beta: str) -> None:
 
     g.__name__ = g.__qualname__ = name
     g.__doc__ = f.__doc__
-    g.__signature__ = inspect.Signature([inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD) for p in parameters])  # type: ignore[attr-defined]
+    needed = {p.name for p in inspect.signature(f).parameters.values() if p.default is p.empty}
+    g.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=inspect.Parameter.empty if beta.get(p, p) in needed else None)
+        for p in parameters])
     globals()[name] = g
 
 
@@ -114,6 +117,7 @@ _ordered("broadcast_to", "x", "shape", "dtype", x="src")
 _ordered("load_transpose2d", "src", "dtype")
 _ordered("gather_flattened", "data", "indices", "axis", "dtype")
 _ordered("load", "src", "dtype")
+_ordered("ndarray", "shape", "dtype", "buffer", "name", "address")
 _ordered("rand", "shape", "dtype", "buffer", "name")
 _ordered("zeros_like", "x", "dtype", "buffer", "name", x="a")
 _ordered("empty_like", "x", "dtype", "buffer", "name", x="a")

@@ -1,0 +1,260 @@
+"""Functions of the interface that other tests do not name, in both of its forms, beside NumPy."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Tuple
+
+from support import Case, main, np
+
+import neuronxcc.nki as nki1
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa1
+import neuronxcc.nki.language as nl1
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+Model = Callable[..., np.ndarray]
+
+
+def f32(*shape: int, seed: int = 0) -> np.ndarray:
+    return (np.random.RandomState(seed).rand(*shape).astype(np.float32) - 0.5) * 4
+
+
+def logistic(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+UNARY: Dict[str, Model] = {
+    "exp": np.exp, "log": lambda x: np.log(x), "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "square": np.square, "abs": np.abs,
+    "sign": np.sign, "negative": np.negative, "reciprocal": lambda x: 1 / x, "sin": np.sin, "cos": np.cos, "tan": np.tan, "tanh": np.tanh,
+    "arctan": np.arctan, "sigmoid": logistic, "silu": lambda x: x * logistic(x), "relu": lambda x: np.maximum(x, 0),
+    "softplus": lambda x: np.log1p(np.exp(x)), "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "gelu_apprx_sigmoid": lambda x: x * logistic(1.702 * x),
+    "gelu_apprx_tanh": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))),
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+}
+POSITIVE = {"log", "sqrt", "rsqrt"}
+BINARY: Dict[str, Model] = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum, "minimum": np.minimum,
+    "power": lambda a, b: np.power(np.abs(a), b), "mod": np.mod, "fmod": np.fmod, "equal": np.equal, "not_equal": np.not_equal,
+    "less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal,
+}
+BITS: Dict[str, Model] = {"bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+                          "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor}
+
+
+class Elementwise(Case):
+    def both(self, name: str, model: np.ndarray, *arrays: np.ndarray) -> None:
+        for jit, language in ((nki1.jit, nl1), (nki.jit, nl)):
+            f = getattr(language, name, None)
+            if f is None:
+                continue
+            with self.subTest("%s.%s" % (language.__name__, name)):
+                def kernel(*x: Any) -> Any:
+                    y = f(*[language.load(v) for v in x])
+                    out = language.ndarray(y.shape, dtype=y.dtype, buffer=language.shared_hbm)
+                    language.store(out, y)
+                    return out
+
+                self.close(jit(kernel)(*arrays).astype(np.float64), model.astype(np.float64), 2e-6, 2e-6)
+
+    def test_unary(self) -> None:
+        x = f32(33, 20)
+        for name, f in UNARY.items():
+            v = np.abs(x) + 0.1 if name in POSITIVE else x
+            self.both(name, f(v.astype(np.float64)), v)
+
+    def test_binary(self) -> None:
+        a, b = f32(33, 20, seed=1), f32(33, 20, seed=2)
+        a[0, :10] = b[0, :10]
+        for name, f in BINARY.items():
+            self.both(name, f(a.astype(np.float64), b.astype(np.float64)), np.abs(a) if name == "power" else a, b)
+
+    def test_bits(self) -> None:
+        r = np.random.RandomState(3)
+        a, b = (r.randint(0, 1 << 20, (33, 20)).astype(np.int32) * (r.rand(33, 20) < 0.8) for _ in range(2))
+        for name, f in BITS.items():
+            self.both(name, f(a, b), a.astype(np.int32), b.astype(np.int32))
+        self.both("invert", np.invert(a), a.astype(np.int32))
+        self.both("left_shift", np.left_shift(a, b % 5), a.astype(np.int32), (b % 5).astype(np.int32))
+        self.both("right_shift", np.right_shift(a, b % 5), a.astype(np.int32), (b % 5).astype(np.int32))
+
+
+def returned(tile: Any) -> Any:
+    out = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+def loaded(x: Any) -> Any:
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    return t
+
+
+class Instructions(Case):
+    def test_exponential(self) -> None:
+        @nki.jit
+        def kernel(x, top, start):
+            t, m, first = loaded(x), loaded(top), loaded(start)
+            y, sums = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf), nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+            outs = []
+            for command, init in ((nisa.reduce_cmd.reset_reduce, 0.0), (nisa.reduce_cmd.reduce, 0.0), (nisa.reduce_cmd.load_reduce, first)):
+                nisa.exponential(y, t, m, sums, command, init)
+                outs.append(returned(sums))
+            return tuple([returned(y)] + outs)
+
+        x, top, start = f32(40, 30), f32(40, 1, seed=1), f32(40, 1, seed=2)
+        y, once, twice, loads = kernel(x, top, start)
+        e = np.exp(x.astype(np.float64) - top)
+        for got, want in ((y, e), (once, e.sum(1, keepdims=True)), (twice, 2 * e.sum(1, keepdims=True)), (loads, start + e.sum(1, keepdims=True))):
+            self.close(got, want, 1e-5, 1e-5)
+
+    def test_gathers(self) -> None:
+        @nki.jit
+        def kernel(x, index):
+            t, i = loaded(x), loaded(index)
+            y = nl.ndarray(index.shape, dtype=x.dtype, buffer=nl.sbuf)
+            nisa.nc_n_gather(y, t, i)
+            return returned(y)
+
+        x, index = f32(16, 5, 8), np.random.RandomState(1).randint(0, 40, (16, 3, 7)).astype(np.uint32)
+        self.same(kernel(x, index), np.take_along_axis(x.reshape(16, 40), index.reshape(16, 21).astype(np.int64), 1).reshape(16, 3, 7))
+
+    def test_sums_by_dma(self) -> None:
+        @nki.jit
+        def kernel(a, b, c):
+            out, t = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.shared_hbm), loaded(b)
+            nisa.dma_compute(out, [a, t, c], nl.add, [1.0, 1.0, 1.0])
+            return out
+
+        a, b, c = (f32(20, 12, seed=k) for k in range(3))
+        self.close(kernel(a, b, c), a + b + c, 1e-6, 1e-6)
+
+    def test_copies_to_where_tiles_say(self) -> None:
+        def kernel(x, at):
+            out = nl1.ndarray((16, 64), dtype=x.dtype, buffer=nl1.shared_hbm)
+            t, i = nl1.load(x), nl1.load(at)
+            y = nl1.zeros((16, 64), dtype=x.dtype, buffer=nl1.sbuf)
+            p, j = nl1.mgrid[0:16, 0:8]
+            for k in nl1.affine_range(3):
+                nisa1.tensor_copy_dynamic_dst(dst=y[p, i[0, k] + j], src=t[p, k * 8 + j])
+            nl1.store(out, y)
+            return out
+
+        x, at = f32(16, 24), np.array([[40, 3, 16]], np.int32)
+        want = np.zeros((16, 64), np.float32)
+        for k in range(3):
+            want[:, at[0, k]:at[0, k] + 8] = x[:, 8 * k:8 * k + 8]
+        self.same(nki1.jit(kernel)(x, at), want)
+
+    def test_loops_that_reduce(self) -> None:
+        def kernel(x):
+            out = nl1.ndarray((128, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+            total = nl1.zeros((128, 8), dtype=nl1.float32)
+            for k in nl1.affine_range(4):
+                total[...] = nl1.loop_reduce(nl1.load(x[k]), op=np.add, loop_indices=[k])
+            nl1.store(out, total)
+            return out
+
+        x = f32(4, 128, 8)
+        self.close(nki1.jit(kernel)(x), x.sum(0), 1e-5, 1e-5)
+
+    def test_while(self) -> None:
+        @nki.jit
+        def kernel(x):
+            t, trips = loaded(x), []
+            left = nisa.register_alloc(3)
+
+            def body(r):
+                trips.append(0)
+                nisa.tensor_scalar(t, t, nl.multiply, 2.0)
+                nisa.register_move(r, imm=3 - len(trips))
+                return r
+
+            nl.while_loop(left, body)
+            return returned(t)
+
+        x = f32(8, 4)
+        self.same(kernel(x), 8 * x)
+
+        def unknown(x):
+            r = nisa.register_alloc()
+            nisa.register_load(r, loaded(x))
+            nl.while_loop(r, lambda r: r)
+            return returned(loaded(x))
+
+        with self.assertRaisesRegex(nki.NkiError, r"test_values.py:\d+: register: was loaded from a tile"):
+            nki.jit(unknown)(np.ones((1, 1), np.int32))
+
+
+class Tensors(Case):
+    def test_views(self) -> None:
+        views: Tuple[Tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]], ...] = (
+            (lambda t: t.expand_dim(1), lambda x: x[:, None]),
+            (lambda t: t.expand_dims(2), lambda x: x[:, :, None]),
+            (lambda t: t.expand_dim(dim=1).squeeze_dim(dim=1), lambda x: x),
+            (lambda t: t.reshape_dim(1, (4, -1)), lambda x: x.reshape(8, 4, 6)),
+            (lambda t: t.reshape_dim(1, (4, 6)).flatten_dims(1, 2), lambda x: x),
+            (lambda t: t.slice(1, 2, 20, 3), lambda x: x[:, 2:20:3]),
+            (lambda t: t.rearrange(("b", ("h", "w")), ("b", "w", "h"), {"h": 4}), lambda x: x.reshape(8, 4, 6).transpose(0, 2, 1)),
+            (lambda t: t.rearrange(src_pattern=("b", ("h", "w")), dst_pattern=("b", "h", "w"), fixed_sizes={"w": 6}), lambda x: x.reshape(8, 4, 6)),
+        )
+        x = f32(8, 24)
+        for k, (view, model) in enumerate(views):
+            with self.subTest(k):
+                self.same(nki.jit(lambda x: returned(nl.copy(view(loaded(x)))))(x), model(x))
+
+    def test_rows_that_tiles_choose(self) -> None:
+        @nki.jit
+        def kernel(x, rows):
+            i = loaded(rows)
+            t = nl.ndarray((rows.shape[0],) + x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=t, src=x.vector_select(0, i))
+            return returned(t)
+
+        x, rows = f32(50, 3, 4), np.random.RandomState(1).randint(0, 50, (20, 1)).astype(np.int32)
+        self.same(kernel(x, rows), x[rows[:, 0]])
+
+    def test_where_tensors_lie(self) -> None:
+        @nki.jit
+        def kernel(x):
+            t, p = loaded(x), nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.psum)
+            self.assertEqual([(nl.is_hbm(v), nl.is_sbuf(v), nl.is_psum(v), nl.is_on_chip(v)) for v in (x, t, p)],
+                             [(True, False, False, False), (False, True, False, True), (False, False, True, True)])
+            like = nl.empty_like(t)
+            self.assertEqual((like.shape, like.dtype, t.ndim, t.itemsize), (t.shape, t.dtype, 2, 4))
+            t.assert_shape((8, 24))
+            return returned(t)
+
+        self.same(kernel(f32(8, 24)), f32(8, 24))
+
+    def test_own_allocators(self) -> None:
+        """alloc takes a function of a tile's number; addresses are hints here."""
+        def placed(idx: Any, pdim_size: Any, fdim_size: Any) -> Tuple[int, int]:
+            return 0, 4 * fdim_size * idx[0] if idx else 0
+
+        def bank(idx: Any, pdim_size: Any, fdim_size: Any) -> Tuple[int, int, int]:
+            return 0, 0, 0
+
+        @ncc.skip_middle_end_transformations
+        @nki1.jit
+        def kernel(x):
+            out = nl1.ndarray((2, 16, 32), dtype=x.dtype, buffer=nl1.shared_hbm)
+            t = nl1.ndarray((2, nl1.par_dim(16), 32), dtype=x.dtype, buffer=ncc.sbuf.alloc(placed))
+            q = nl1.ndarray((16, 32), dtype=nl1.float32, buffer=ncc.psum.alloc(bank))
+            auto = nl1.ndarray((16, 32), dtype=x.dtype, buffer=ncc.sbuf.auto_alloc())
+            for k in nl1.affine_range(2):
+                t[k] = nl1.load(x[k])
+            q[...] = nl1.copy(t[0])
+            auto[...] = nl1.copy(q)
+            nl1.store(out[0], auto)
+            nl1.store(out[1], t[1])
+            return out
+
+        x = f32(2, 16, 32)
+        self.same(kernel(x), x)
+
+
+if __name__ == "__main__":
+    main()
