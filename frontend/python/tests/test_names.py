@@ -106,7 +106,7 @@ class Names(Case):
         import nki.isa as nisa
         import nki.language as nl
 
-        for f in (nl.all_reduce,):
+        for f in (nl.gemm_grid, nl.gemm_stationary_grid):
             with self.subTest(f.__name__), self.assertRaisesRegex(Exception, f.__name__ + ".*(not modelled|not have|not exist)"):
                 f(1)
 

@@ -160,6 +160,29 @@ class Instructions(Case):
         x = f32(4, 128, 8)
         self.close(nki1.jit(kernel)(x), x.sum(0), 1e-5, 1e-5)
 
+    def test_sums_over_programs(self) -> None:
+        def kernel(x):
+            out = nl1.ndarray(x.shape, dtype=nl1.float32, buffer=nl1.shared_hbm)
+            i = nl1.program_id(0)
+            t = nl1.load(x[i])
+            total = nl1.all_reduce(nl1.sum(t, axis=1), op=np.add, program_axes=[0])
+            nl1.store(out[i], t * total)
+            return out
+
+        x = f32(2, 128, 24)
+        self.close(nki1.jit(kernel)[nl1.nc(2)](x), x * x.sum((0, 2), dtype=np.float64)[None, :, None], 1e-5, 1e-5)
+        self.close(nki1.jit(kernel)(x[:1]), x[:1] * x[:1].sum(2, dtype=np.float64)[..., None], 1e-5, 1e-5)
+
+    def test_sums_in_memory(self) -> None:
+        @nki1.jit
+        def kernel(a, b):
+            out = nl1.ndarray(a.shape, dtype=a.dtype, buffer=nl1.shared_hbm)
+            nisa1._tiled_offloaded_fma(a, b, dst=out, scales=[1.0, 1.0])
+            return out
+
+        a, b = f32(300, 7), f32(300, 7, seed=1)
+        self.same(kernel(a, b), a + b)
+
     def test_while(self) -> None:
         @nki.jit
         def kernel(x):
@@ -193,6 +216,8 @@ class Tensors(Case):
         views: Tuple[Tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]], ...] = (
             (lambda t: t.expand_dim(1), lambda x: x[:, None]),
             (lambda t: t.expand_dims(2), lambda x: x[:, :, None]),
+            (lambda t: t.expand_dims((1, -1)), lambda x: x[:, None, :, None]),
+            (lambda t: t.expand_dims(()), lambda x: x),
             (lambda t: t.expand_dim(dim=1).squeeze_dim(dim=1), lambda x: x),
             (lambda t: t.reshape_dim(1, (4, -1)), lambda x: x.reshape(8, 4, 6)),
             (lambda t: t.reshape_dim(1, (4, 6)).flatten_dims(1, 2), lambda x: x),

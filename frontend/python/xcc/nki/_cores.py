@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any, List, Sequence, Tuple
 
+from ._compute import emit_binary
 from ._core import emit_copy, result, shape_on_chip
 from ._errors import NkiError, NkiNotSupported, NkiTypeError, error
 from ._index import NeedValue
+from ._mask import region_of
+from ._ops import op_name
 from ._record import Instruction, Operand, Record
 from ._tensor import View
 from ._trace import Meeting, Trace, need_trace
@@ -51,6 +54,27 @@ def sendrecv(src: View, dst: View, send_to_rank: Any, recv_from_rank: Any, pipe_
     m = _meet(api, int(recv_from_rank))
     emit_copy(dst, sent, api)  # of the program itself until both are known
     m.copy = need_trace(api).records[-1]
+
+
+def all_reduce(x: View, op: Any, dtype: Any, mask: Any) -> View:
+    """op of what a tile is in all programs, the same in each."""
+    t, api, shape = need_trace("nl.all_reduce"), "nl.all_reduce", shape_on_chip(x)
+    programs = 1
+    for n in t.grid:
+        programs *= n
+    region = region_of(mask, shape)
+    out = result(shape, x.dtype if dtype is None else dtype)
+    if programs == 1:
+        emit_copy(out, x, api, None if region.trivial else region)
+        return out
+    received = result(shape, x.dtype)
+    if t.symbolic_grid:
+        raise NeedValue(["grid"], "programs meet in %s" % api)
+    other = 1 - sum(t.program or ())
+    sendrecv(x, received, other, other)
+    pair = (x, received) if other else (received, x)  # in the same order in both
+    emit_binary(out, op_name(op, api), pair[0], pair[1], api, None if region.trivial else region)
+    return out
 
 
 def interleave(t: Trace, first: Sequence[int]) -> None:

@@ -89,7 +89,8 @@ def split(t: Trace) -> bool:
             first, last = a.first_last()
             if groups and first <= groups[-1][1]:
                 low, high, members = groups[-1]
-                groups[-1] = (low, max(high, last), members + [a])
+                members.append(a)
+                groups[-1] = (low, max(high, last), members)
             else:
                 groups.append((first, last, [a]))
         if len(groups) > 1:
@@ -148,30 +149,44 @@ def _without_digit(t: Trace, o: Object, accesses: List[_Access], v: Variable, st
 
 def contract(t: Trace) -> bool:
     """Whether the largest tile that can be was made smaller."""
-    for o, accesses in _tiles(t):
-        v, step = _trip_variable(o, accesses)
-        if v is None:
-            continue
-        first = min(a.first_last(v)[0] for a in accesses)
-        last = max(a.first_last(v)[1] for a in accesses)
-        if last - first < step:
-            _move(t, o, accesses, first, last - first + 1, v)
-            return True
-        if _is_digit(v, step, accesses):
-            _without_digit(t, o, accesses, v, step)
-            return True
-    return False
+    return any(_contracted(t, o, accesses) for o, accesses in _tiles(t))
+
+
+def _contracted(t: Trace, o: Object, accesses: List[_Access]) -> bool:
+    """Whether a tile needs less than it had, and now has that."""
+    v, step = _trip_variable(o, accesses)
+    if v is None:
+        return False
+    first = min(a.first_last(v)[0] for a in accesses)
+    last = max(a.first_last(v)[1] for a in accesses)
+    if last - first < step:
+        _move(t, o, accesses, first, last - first + 1, v)
+    elif _is_digit(v, step, accesses):
+        _without_digit(t, o, accesses, v, step)
+    else:
+        return False
+    return True
+
+
+def _bytes(o: Object) -> int:
+    return o.partitions * o.elements * o.dtype.itemsize
 
 
 def bytes_on_chip(t: Trace) -> int:
     """Of all tiles that instructions use."""
     tiles = {o.object.uid: o.object for r in t.records if isinstance(r, Instruction) for o in r.operands.values() if o.object.space != "hbm"}
-    return sum(o.partitions * o.elements * o.dtype.itemsize for o in tiles.values())
+    return sum(_bytes(o) for o in tiles.values())
 
 
 def fit_cache(t: Trace) -> None:
     """Makes tiles smaller until all of them are no more than the machine's memory, as far as that goes."""
-    if bytes_on_chip(t) > _CACHE:
-        split(t)
-    while bytes_on_chip(t) > _CACHE and contract(t):
-        pass
+    if bytes_on_chip(t) <= _CACHE:
+        return
+    split(t)
+    room, done = _CACHE - bytes_on_chip(t), True
+    while room < 0 and done:
+        done = False
+        for o, accesses in list(_tiles(t)):
+            if room < 0 and _contracted(t, o, accesses):
+                room += _bytes(o) - _bytes(t.objects[-1])
+                done = True

@@ -198,10 +198,12 @@ class View:
 
     reinterpret_cast = view
 
-    def expand_dims(self, axis: int) -> "View":
-        axis = axis + self.ndim + 1 if axis < 0 else axis
-        dims = list(self.dims)
-        dims.insert(axis, (0, 1))
+    def expand_dims(self, axis: Any) -> "View":
+        """Dims of size 1 at an axis, or at several, of the result."""
+        axes = [int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
+        rank, dims = self.ndim + len(axes), list(self.dims)
+        for a in sorted(a + rank if a < 0 else a for a in axes):
+            dims.insert(a, (0, 1))
         return self.like(self.offset, dims)
 
     def expand_dim(self, dim: int) -> "View":

@@ -446,8 +446,15 @@ def _tiled_offloaded_memcpy(src: _View, dst: _View, dtype: Any = None, **kw: Any
     _emit_dma(dst, src, "dma_copy")
 
 
+def _tiled_offloaded_fma(*srcs: _View, dst: _View, scales: Any = None, **kw: Any) -> None:
+    """dst = the sum of tensors, by DMA."""
+    for k, (s, scale) in enumerate(zip(srcs, [1.0] * len(srcs) if scales is None else scales)):
+        if scale != 1.0:
+            raise _error("_tiled_offloaded_fma", "scale %g; DMA multiplies by nothing but 1" % scale, NkiTypeError)
+        _emit_dma(dst, s, "dma_copy", None, "add" if k else None)
+
+
 builtin_custom_op = _unavailable("nisa.builtin_custom_op", "runs code of the GpSimd engine's own instruction set; it does not exist here")
-_tiled_offloaded_fma = _unavailable("nisa._tiled_offloaded_fma")
 quantize_mx = _unavailable("nisa.quantize_mx", "needs the MX formats of trn3, which this machine does not have")
 nc_matmul_mx = _unavailable("nisa.nc_matmul_mx", "needs the MX formats of trn3, which this machine does not have")
 

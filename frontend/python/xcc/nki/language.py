@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import dtypes as _dtypes
-from . import _compute, _math, _move, _random, _special
+from . import _compute, _cores, _math, _move, _random, _special
 from ._buffers import Buffer, hbm, private_hbm, psum, sbuf, shared_hbm
 from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_number as _is_number, number as _number
 from ._core import result as _result, shape_on_chip as _shape_on_chip
@@ -222,8 +222,8 @@ def broadcast_to(src: tensor, shape: Any = None, dtype: Any = None, **kw: Any) -
     return x if dtype is None or _dtypes.to_dtype(dtype) == x.dtype else _move.copy(x, dtype, api="nl.broadcast_to")
 
 
-def expand_dims(data: tensor, axis: int) -> tensor:
-    """A view with a dim of size 1 more."""
+def expand_dims(data: tensor, axis: Any) -> tensor:
+    """A view with a dim of size 1 more, or several."""
     return data.expand_dims(axis)
 
 
@@ -419,6 +419,12 @@ def _is_beta1() -> Any:
     return t is None or t.interface == "beta1"
 
 
+def all_reduce(x: tensor, op: Any, program_axes: Any, *, dtype: Any = None, mask: Any = None, parallel_reduce: Any = True,
+               asynchronous: Any = False, **kw: Any) -> tensor:
+    """The reduction of a tile over the programs of a grid's axes: of two cores, kernel[2], or of one program."""
+    return _cores.all_reduce(x, op, dtype, mask)
+
+
 def device_print(*args: Any, **kw: Any) -> None:
     """device_print(prefix, tile): printed when the kernel has run, in the program's order."""
     t = _need_trace("nl.device_print")
@@ -448,7 +454,6 @@ def _unavailable(name: str) -> Callable[..., Any]:
     return make("nl." + name)
 
 
-all_reduce = _unavailable("all_reduce")
 gemm_grid, gemm_stationary_grid = _unavailable("gemm_grid"), _unavailable("gemm_stationary_grid")
 
 _check_keywords(globals(), __name__, "nl")
