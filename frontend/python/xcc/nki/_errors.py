@@ -69,7 +69,7 @@ def user_location() -> Tuple[str, int]:
         frame = frame.f_back
     if frame is None:
         return "?", 0
-    return frame.f_code.co_filename, frame.f_lineno
+    return frame.f_code.co_filename, frame.f_lineno or 0
 
 
 def error(api: Optional[str], text: str, kind: type = NkiError) -> Exception:
@@ -101,7 +101,7 @@ def with_place(e: Exception) -> None:
         if at.tb_frame.f_code.co_filename.startswith(_HERE):
             ours = True
         elif not at.tb_frame.f_code.co_filename.startswith(_PACKAGES):
-            place, ours = (at.tb_frame.f_code.co_filename, at.tb_lineno), False
+            place, ours = (at.tb_frame.f_code.co_filename, at.tb_lineno or 0), False
         at = at.tb_next
     if place is not None and (ours or _CALL.search(text)):
         e.args = ("%s:%d: %s" % (place + (text,)),) + e.args[1:]

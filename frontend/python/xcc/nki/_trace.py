@@ -128,7 +128,7 @@ class Trace:
         frame = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(_HERE):
             frame = frame.f_back  # type: ignore[assignment]
-        return ("?", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        return ("?", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno or 0)
 
     def emit(self, i: Instruction, api: Optional[str] = None) -> Instruction:
         i.where = self.where()
