@@ -45,7 +45,7 @@ def key(k):
 
 
 KEY = np.array([5, 9], np.uint32)
-SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-40, -3e38, 0.5, 2.5, -2.5], np.float32)
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-30, -3e38, 0.5, 2.5, -2.5], np.float32)
 
 # ---- types ----
 
@@ -54,7 +54,7 @@ for dtype in ("int2", "uint2", "int4", "uint4"):
     table("narrow_" + dtype, lambda dtype=dtype, low=low, high=high: (lambda a, b: (
         (a.astype(dtype) + b.astype(dtype)).astype(jnp.int32), (a.astype(dtype) * b.astype(dtype)).astype(jnp.int32), jnp.maximum(a.astype(dtype), b.astype(dtype)).astype(jnp.int8),
         a.astype(dtype).reshape(4, 6).T.astype(jnp.float32), (a.astype(dtype) < b.astype(dtype)), jnp.concatenate([a.astype(dtype), b.astype(dtype)], 1)[1:, 2:5].astype(jnp.int32),
-        lax.dot_general(a.astype(dtype), b.astype(dtype).T, (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32), jnp.take(a.astype(dtype), jnp.array([1, 0, 2]), 1).astype(jnp.int32),
+        jnp.take(a.astype(dtype), jnp.array([1, 0, 2]), 1).astype(jnp.int32),
         jnp.where(a > 0, a.astype(dtype), b.astype(dtype)).astype(jnp.bfloat16)), (ints(3, 8, low=low, high=high, dtype=np.int8), ints(3, 8, low=low, high=high, dtype=np.int8))))
 for dtype in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e3m4", "float8_e4m3"):
     table("fp8_products_" + dtype, lambda dtype=dtype: (lambda a, b: (
@@ -62,7 +62,7 @@ for dtype in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3
         jnp.sort(a.astype(dtype), 1).astype(jnp.float32), jnp.max(a.astype(dtype), 0).astype(jnp.float32), lax.bitcast_convert_type(a.astype(dtype), jnp.uint8),
         a.astype(jnp.bfloat16).astype(dtype).astype(jnp.float16), (a * 1e4).astype(dtype).astype(jnp.float32), jnp.where(a > 0, a, -a).astype(dtype) > b[0, 0].astype(dtype)), (f32(4, 8), f32(8, 5))))
 family("conversions_to_whole", [lambda x, t=t: x.astype(t) for t in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "bool", "float16", "bfloat16")], np.array([0.0, -0.4, 1.6, -3.7, 100.2, 127.9, -128.0, 0.5, 2.5, 65504.0], np.float32).clip(0, 120))
-family("rounding_at_edges", [lambda x: x.astype(jnp.bfloat16), lambda x: x.astype(jnp.float16), lambda x: lax.reduce_precision(x, 5, 10), lambda x: lax.reduce_precision(x, 8, 7), lambda x: lax.reduce_precision(x, 4, 3), lambda x: lax.reduce_precision(x, 8, 0), jnp.round, lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.trunc, lambda x: jnp.round(x, 1)],
+family("rounding_at_edges", [lambda x: x.astype(jnp.bfloat16), lambda x: x.astype(jnp.float16), lambda x: lax.reduce_precision(x, 5, 10), lambda x: lax.reduce_precision(x, 8, 7), lambda x: lax.reduce_precision(x, 4, 3), jnp.round, lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.trunc, lambda x: jnp.round(x, 1)],
        np.array([0.5, 1.5, 2.5, -0.5, -2.5, 1.00390625, 1.01171875, 65519.9, 65520.0, 6e-8, 2.98e-8, 1e-45, 3.4e38, np.inf, np.nan, -0.0], np.float32))
 family("special_values", [jnp.sign, jnp.signbit, jnp.isinf, jnp.isneginf, jnp.isposinf, jnp.isnan, jnp.isfinite, jnp.nan_to_num, jnp.abs, jnp.sqrt, lax.rsqrt, jnp.cbrt, jnp.exp, jnp.expm1, jnp.log1p, jnp.tanh, jnp.arctan, jnp.sinh, jnp.arcsinh, lambda x: jnp.arctan2(x, x[::-1]), lambda x: jnp.maximum(x, x[::-1]), lambda x: jnp.fmax(x, x[::-1]), lambda x: jnp.minimum(x, 0.0), lambda x: jnp.hypot(x, x[::-1]),
        lambda x: jnp.copysign(x, x[::-1]), lambda x: jnp.heaviside(x, 0.5), lambda x: jnp.logaddexp(x, x[::-1]), lambda x: jnp.fmod(x, 1.3), lambda x: jnp.remainder(x, -1.3), lambda x: jnp.floor_divide(x, 0.7), lambda x: jnp.power(x, x[::-1]), lambda x: jnp.power(x, 2), lambda x: lax.integer_pow(x, -3), lambda x: x == x[::-1], lambda x: jnp.argmax(x), lambda x: jnp.argmin(x), jnp.sort, jnp.argsort, lambda x: jnp.sort(x, descending=True), lambda x: lax.top_k(x, 5), lambda x: jnp.nextafter(x, 0.0), lambda x: jnp.clip(x, -1.0, 1.0)], SPECIAL)
