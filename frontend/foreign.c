@@ -1,5 +1,7 @@
 #include "frontend/foreign.h"
 
+#include "neff/base/file.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +46,7 @@ static const struct {
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
     {0, "{ \033[", 4, "lambda", "a jaxpr, which is for reading",
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
-    {0, "let _ =", 7, NULL, "a jaxpr, which is for reading",
+    {0, "let ", 4, "{ lambda", "a jaxpr, which is for reading",
      "jax.export.export(jax.jit(f))(*args).serialize() in Python makes what is read"},
     {0, "1CCX", 4, NULL, "a compiled archive", "xrun runs it, xdump prints it"},
     {0, "GGUF", 4, NULL, "weights of llama.cpp (GGUF), without a graph",
@@ -88,6 +90,11 @@ static bool has(const uint8_t *p, size_t n, const char *text)
     return false;
 }
 
+static bool is_core_ml(const char *path)
+{
+    return name_ends_with(path, ".mlmodel") || name_ends_with(path, ".mlpackage");
+}
+
 static bool is_saved_model(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -103,6 +110,8 @@ bool foreign_check(const char *path, const uint8_t *data, size_t size, struct di
     if (is_saved_model(path))
         return fail(d, "this is part of a TensorFlow SavedModel; " TO_ONNX_TF
                        "--saved-model DIR --output model.onnx writes what is read");
+    if (is_core_ml(path))
+        return fail(d, "this is a Core ML model; export the model from its framework to ONNX");
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
         if (size < formats[k].at + formats[k].size ||
             memcmp(data + formats[k].at, formats[k].magic, formats[k].size) ||
@@ -133,6 +142,8 @@ bool foreign_check_folder(const char *path, struct diag *d)
     struct stat s;
     if (stat(path, &s) || !S_ISDIR(s.st_mode))
         return true;
+    if (is_core_ml(path))
+        return fail(d, "this is a Core ML package; export the model from its framework to ONNX");
     snprintf(inside, sizeof inside, "%.4000s/saved_model.pb", path);
     if (access(inside, F_OK) == 0)
         return fail(d,

@@ -173,7 +173,8 @@ static bool reduce(struct lifter *l, enum message_kind kind, const uint8_t *p, s
         }
     }
     return !w.bad ||
-           fail(l->d, "the file is damaged or truncated near byte %zu", (size_t)(w.p - l->base));
+           fail(l->d, "the file is damaged or truncated near byte %zu, or is no model that is read: ONNX, StableHLO, HLO or a graph as text (.xir)",
+                (size_t)(w.p - l->base));
 }
 
 uint8_t *lift_payloads(uint8_t *base, size_t size, enum message_kind kind, bool slide,

@@ -81,6 +81,16 @@ printf '1CCX\000\000\000\000' >made.neff
 refuses 1 "a compiled archive; xrun runs it" "$xcc" made.neff -o x.neff
 printf '{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }' >f.jaxpr
 refuses 1 "a jaxpr" "$xcc" f.jaxpr -o x.neff
+printf 'let f = { lambda ; a:bool[] . let in (a,) } in\n{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }' >g.jaxpr
+refuses 1 "a jaxpr" "$xcc" g.jaxpr -o x.neff
+printf '\010\004\022\040\012\005input' >m.mlmodel
+refuses 1 "a Core ML model" "$xcc" m.mlmodel -o x.neff
+mkdir -p m.mlpackage
+refuses 1 "a Core ML package" "$xcc" m.mlpackage -o x.neff
+gzip -c "$digits" >digits.onnx.gz
+refuses 1 "a compressed file without HLO" "$xcc" digits.onnx.gz -o x.neff
+printf '\062\134\341\046 random bytes' >random.bin
+refuses 1 "no model that is read" "$xcc" random.bin -o x.neff
 printf '\034\000\000\000TFL3\000\000' >m.tflite
 refuses 1 "tf2onnx.convert --tflite" "$xcc" m.tflite -o x.neff
 mkdir -p saved && : >saved/saved_model.pb
