@@ -173,7 +173,9 @@ static bool reduce(struct lifter *l, enum message_kind kind, const uint8_t *p, s
         }
     }
     return !w.bad ||
-           fail(l->d, "the file is damaged or truncated near byte %zu, or is no model that is read: ONNX, StableHLO, HLO or a graph as text (.xir)",
+           fail(l->d,
+                "the file is damaged or truncated near byte %zu, or is no model that is read: ONNX, StableHLO, HLO or "
+                "a graph as text (.xir)",
                 (size_t)(w.p - l->base));
 }
 

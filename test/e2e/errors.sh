@@ -89,7 +89,7 @@ mkdir -p m.mlpackage
 refuses 1 "a Core ML package" "$xcc" m.mlpackage -o x.neff
 gzip -c "$digits" >digits.onnx.gz
 refuses 1 "a compressed file without HLO" "$xcc" digits.onnx.gz -o x.neff
-printf '\062\134\341\046 random bytes' >random.bin
+printf '\062\134\341\046\001\002 random bytes' >random.bin
 refuses 1 "no model that is read" "$xcc" random.bin -o x.neff
 printf '\034\000\000\000TFL3\000\000' >m.tflite
 refuses 1 "tf2onnx.convert --tflite" "$xcc" m.tflite -o x.neff

@@ -19,6 +19,7 @@ bool hlo_dynamic_pad(struct hlo_lower *l);
 bool hlo_dynamic_pad_spatial(struct hlo_lower *l);
 bool hlo_dynamic_rng(struct hlo_lower *l);
 bool hlo_dynamic_rng_bits(struct hlo_lower *l);
+bool hlo_approx_top_k(struct hlo_lower *l);
 bool hlo_dynamic_top_k(struct hlo_lower *l);
 bool hlo_dynamic_reduce_window(struct hlo_lower *l); /* lower_dynamic_window.c */
 bool hlo_dynamic_reshape(struct hlo_lower *l);

@@ -3,6 +3,7 @@
  * order is recognised.
  */
 #include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/lower/dictionary.h"
 #include "frontend/hlo/lower/lower_ops.h"
 
 enum { MAX_KEYS = 16, DESCENDING = 1, CANONICAL = 2 };
@@ -159,4 +160,43 @@ bool hlo_lower_topk(struct hlo_lower *l)
                (struct value *[]){
                    n->out[0], h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type))},
                2);
+}
+
+/*
+ * ApproxTopK and stablehlo.dynamic_approx_top_k: x, its places, first values, and for the second k; backend_config:
+ * reduction_dim. The result's size there is k, or more where the results of parts are not brought together. Exact here.
+ */
+bool hlo_approx_top_k(struct hlo_lower *l)
+{
+    enum { X, K = 4 };
+    const struct hlo_attr *text = hlo_attr(l->i, HLO_ATTR_backend_config);
+    const struct hlo_attr *c = hlo_attr(l->i, HLO_ATTR_called_computations);
+    struct attrs config = {0}, a = {0};
+    const char *rest = "";
+    int rank = l->i->operand_count ? h_rank(h_in(l, X)) : 0;
+    if (l->i->operand_count < K || l->out.count != 2 || rank < 1)
+        return HLO_ERROR(l, "%d operands and %d results, expected an array, its places, two first values, and 2",
+                         l->i->operand_count, l->out.count);
+    if (text && !hlo_read_dictionary(&l->b->g->arena, text->text, &config, &rest))
+        return HLO_ERROR(l, "backend_config is not a dictionary: %.40s", rest);
+    int64_t dim = attr_int(&config, "reduction_dim", -1), one[1] = {1};
+    dim += dim < 0 ? rank : 0;
+    if (dim < 0 || dim >= rank)
+        return HLO_ERROR(l, "reduction_dim is %lld of %d dimensions", (long long)dim, rank);
+    const struct hlo_instruction *root = c && c->computations->count == 1 ? c->computations->v[0]->root : NULL;
+    const struct hlo_shape *s = hlo_leaf(l->i->shape, 0);
+    bool by_operand = s->dims[dim] == HLO_UNBOUNDED;
+    if (by_operand && l->i->operand_count <= K)
+        return HLO_ERROR(l, "k is known only while running, and no operand has it");
+    struct value *k =
+        by_operand ? h_reshape(l, h_cast(l, h_in(l, K), DT_I64), one, 1) : b_i64s(l->b, &s->dims[dim], 1);
+    bool smallest =
+        root && root->opcode == HLO_OP_COMPARE && hlo_attr_int(root, HLO_ATTR_direction) == HLO_DIRECTION_LT;
+    h_set_int(l, &a, "axis", dim);
+    h_set_int(l, &a, "largest", !smallest);
+    struct node *n = diag_failed(l->b->d) ? NULL : b_place(l->b, OP_topk, (struct value *[]){h_in(l, X), k}, 2, 2, &a);
+    if (!n || !b_infer(l->b, n))
+        return false;
+    struct value *at = h_cast(l, n->out[1], hlo_type_dtype(hlo_leaf(l->i->shape, 1)->type));
+    return h_done_all(l, (struct value *[]){n->out[0], at}, 2);
 }

@@ -205,7 +205,10 @@ bool hlo_read(struct hlo_file *f, const char *name, const void *data, size_t siz
         if (!decompress(name, data, size, &plain, &plain_size, d))
             return false;
         if (plain_size && !hlo_detect(plain, plain_size))
-            ok = fail(d, "%s: this is a compressed file without HLO in it; unpack it (gunzip, unzstd) and give what it contains", name);
+            ok = fail(d,
+                      "%s: this is a compressed file without HLO in it; unpack it (gunzip, unzstd) and give what it "
+                      "contains",
+                      name);
         else
             ok = read_plain(f, name, plain, plain_size, d);
         free(plain);
