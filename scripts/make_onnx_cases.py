@@ -298,3 +298,6 @@ for mode in ('bilinear','nearest','bicubic'):
     case('GridSample_contrib_'+mode,[M('GridSample',['x','g'],['y'],mode=mode,padding_mode='border',align_corners=1)],{'x':f32(2,3,5,6),'g':f32(2,4,3,2)},['y'],opsets=MS)
 case('Unique_contrib',[M('Unique',['x'],['y','i','c'])],{'x':np.array([2,1,1,3,2,4.5],np.float32)},['y','i','c'],opsets=MS)
 model_case('contrib_not_imported',h.make_model(h.make_graph([M('FastGelu',['x'],['y'])],'g',*io()),opset_imports=[h.make_opsetid('',17)],ir_version=10),{'x':f32(2,3)})
+for name,t,low,xz,yz in (('u8',np.uint8,0,120,30),('i8',np.int8,-128,3,-128)): # 1 / scale is not whole
+    x=rng.integers(low,low+256,(40,9)).astype(t)
+    case('QLinearSoftmax_steps_'+name,[M('QLinearSoftmax',['x','xs','xz','ys','yz'],['y'],axis=-1,opset=13)],{'x':x,'xs':F(.03),'xz':np.array(xz,t),'ys':np.array(1/255,np.float32),'yz':np.array(yz,t)},['y'],opsets=MS)

@@ -57,7 +57,8 @@ bool lower_qlinear_unary(struct onnx_node *n)
                   &n->attrs);
 }
 
-/* Before operator set 13 the operand counts as a matrix, split at the axis. */
+/* Before operator set 13 the operand counts as a matrix, split at the axis. A step of the result is one
+ * over a whole number, 1 / scale rounded down: so has it ONNX Runtime, whose operator this is. */
 bool lower_qlinear_softmax(struct onnx_node *n)
 {
     int64_t opset = attr_int(&n->attrs, "opset", 13), axis = attr_int(&n->attrs, "axis", -1);
@@ -70,7 +71,8 @@ bool lower_qlinear_softmax(struct onnx_node *n)
     } else {
         y = b_op(n->b, OP_softmax, &x, 1, &a);
     }
-    return b_done(n, quantize(n, y, n->in[3], b_in(n, 4), b_dtype(n->in[0])));
+    struct value *steps = b_1(n->b, OP_floor, b_1(n->b, OP_reciprocal, n->in[3]));
+    return b_done(n, quantize(n, y, b_1(n->b, OP_reciprocal, steps), b_in(n, 4), b_dtype(n->in[0])));
 }
 
 bool lower_qlinear_global_pool(struct onnx_node *n)
