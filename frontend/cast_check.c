@@ -191,7 +191,7 @@ static void describe(const struct cast_check *k, const struct cast_plan *plan,
         return;
     }
     const struct measure *m = &o->measure;
-    put(l, "; largest error %.2g of the largest value", m->error);
+    put(l, "; largest error %.2g of the largest value", m->largest);
     if (m->output >= 0)
         put(l, " of '%.100s'", k->twin.g->output_names[m->output]);
     put(l, ", on %d %s input%s (budget %.2g)", k->sets.count, k->sets.seeded ? "seeded" : "given",

@@ -161,9 +161,11 @@ static void compare(const struct cast_check *k, struct context *run, const struc
             continue;
         }
         double error = same_shape(got, ref) ? relative_error(got, ref) : INFINITY;
-        if (error > out->error || out->output < 0)
-            out->error = error, out->output = i;
+        if (error > out->largest || out->output < 0)
+            out->largest = error, out->output = i;
     }
+    double share = out->count ? (double)out->differ / (double)out->count : 0;
+    out->error = fmax(out->largest, share);
 }
 
 bool trial_measure(struct cast_check *k, struct model *m, const struct choices *choices, bool strict,
@@ -175,7 +177,7 @@ bool trial_measure(struct cast_check *k, struct model *m, const struct choices *
     strict_kernels_select(strict);
     struct context *run = start(k, m);
     bool ok = run != NULL;
-    for (int set = 0; ok && set < k->sets.count && !(out->error > enough); set++)
+    for (int set = 0; ok && set < k->sets.count && !(out->largest > enough); set++)
         if ((ok = run_set(k, run, set)))
             compare(k, run, choices, k->exact[strict][set], out);
     context_free(run);

@@ -44,8 +44,9 @@ struct trial {
 };
 
 struct measure { /* of a program beside its FP32 twin */
-    double error;
-    int output;            /* with the largest error; -1: none */
+    double error;          /* what the budget is for: the larger of `largest` and the share of choices that differ */
+    double largest;        /* relative to the output's largest value */
+    int output;            /* with that; -1: none */
     int64_t differ, count; /* elements of outputs that hold choices */
 };
 

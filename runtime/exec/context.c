@@ -160,6 +160,8 @@ void context_free(struct context *c)
     for (int s = 0; c->slots && s < p->nslots; s++)
         if (p->slots[s].kind == SLOT_DYNAMIC || p->slots[s].kind == SLOT_PLANNED)
             tensor_free(&c->slots[s]);
+    for (int s = 0; c->alone && s < p->nslots; s++)
+        tensor_free(&c->alone[s]);
     for (int k = 0; c->cache && k < p->nkernels; k++) {
         arena_free(&c->cache[k].arena);
         free(c->cache[k].symbols);
@@ -177,6 +179,7 @@ void context_free(struct context *c)
     free(c->key);
     free(c->slots);
     free(c->address);
+    free(c->alone);
     free(c->symbols);
     free(c->values);
     free(c->cache);

@@ -144,6 +144,19 @@ static int output_of(const struct program *p, int slot)
     return -1;
 }
 
+/* Memory that no routine can move or free, for slots that are views of it like all planned ones. */
+static bool place_alone(struct context *c, int s, struct diag *d)
+{
+    const struct tensor *type = &c->now->types[s];
+    if (!c->alone && !(c->alone = calloc((size_t)c->m->p->nslots + 1, sizeof *c->alone)))
+        return fail(d, "out of memory");
+    struct tensor *own = &c->alone[s];
+    if (!tensor_alloc(own, type->dtype, type->rank, type->dims, d))
+        return false;
+    c->slots[s] = tensor_view(type->dtype, type->rank, type->dims, own->data);
+    return slot_place(c, s, d);
+}
+
 static bool place_planned(struct context *c, int s, struct diag *d)
 {
     const struct program *p = c->m->p;
@@ -171,7 +184,7 @@ static bool place_planned(struct context *c, int s, struct diag *d)
     } else if (c->now->plan.onto[s] != s && p->slots[c->now->plan.onto[s]].is_output) {
         return true; /* placed with that one */
     } else if (c->now->plan.offsets[s] < 0) { /* an output that is not returned, or never used */
-        return tensor_alloc(t, type->dtype, type->rank, type->dims, d) && slot_place(c, s, d);
+        return place_alone(c, s, d);
     } else {
         tensor_free(t);
         *t = tensor_view(type->dtype, type->rank, type->dims, c->memory + c->now->plan.offsets[s]);
