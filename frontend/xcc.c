@@ -29,6 +29,10 @@ static int sign_command(int n, char **args)
     bool first = n == 3 && !strcmp(args[0], "--key"), last = n == 3 && !strcmp(args[1], "--key");
     if (!new_key && !first && !last)
         return usage("sign ARCHIVE.neff --key KEY, or sign --new-key KEY");
+    const char *key = first ? args[1] : last ? args[2] : "";
+    size_t n_key = strlen(key);
+    if (n_key > 4 && !strcmp(key + n_key - 4, ".pub"))
+        return usage("sign: KEY.pub is for those who check; sign with KEY, the file beside it");
     if (new_key ? sign_new_key(args[1], &d)
                 : sign_archive(args[first ? 2 : 0], args[first ? 1 : 2], &d))
         return 0;
@@ -96,7 +100,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "sign"))
         return sign_command(argc - 2, argv + 2);
     if (!strcmp(word, "list-operators"))
-        return neuronx_list_operators(argc - 2, argv + 2);
+        return out_printed("xcc", neuronx_list_operators(argc - 2, argv + 2));
     enum subcommand sub = !strcmp(word, "test")      ? COMMAND_TEST
                           : !strcmp(word, "compile") ? COMMAND_COMPILE
                                                      : COMMAND_PLAIN;
@@ -104,5 +108,5 @@ int main(int argc, char **argv)
     int status = command_parse(&c, argc - skip, argv + skip, sub, &d) ? run(&c, sub == COMMAND_TEST)
                                                                       : usage(d.text);
     command_free(&c);
-    return status;
+    return out_printed("xcc", status);
 }

@@ -445,9 +445,9 @@ int main(int argc, char **argv)
     if (!parse(&a, argc, argv, &d))
         return fprintf(stderr, "xrun: %s\n", d.text), USAGE;
     if (a.help)
-        return print_help(), OK;
+        return print_help(), out_printed("xrun", OK);
     if (a.version)
-        return printf("xrun %s\n", xcc_version_text), OK;
+        return printf("xrun %s\n", xcc_version_text), out_printed("xrun", OK);
     crash_report_install("xrun");
     double started = now_ms();
     engine_threads_select(a.engines);
@@ -466,5 +466,5 @@ int main(int argc, char **argv)
     feed_free(&f);
     xrt_close(m);
     free(memory);
-    return status;
+    return out_printed("xrun", status);
 }

@@ -51,6 +51,8 @@ void out_abandon(struct out_file *o); /* remove the temporary file; safe after c
 
 /* For programs, at their start: signals that end the process remove its temporary files first. */
 void out_clean_when_interrupted(void);
+/* At a program's end: its exit status, or 1 with a message where what it printed did not get to standard output. */
+int out_printed(const char *program, int status);
 void out_remove_temporaries(void); /* for a signal handler, or before the process ends */
 /* Whether both names lead to one regular file. */
 bool file_same(const char *a, const char *b);

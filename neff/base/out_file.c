@@ -281,3 +281,12 @@ bool file_write_all(const char *path, const void *data, size_t size, struct diag
     }
     return out_commit(&o, d);
 }
+
+int out_printed(const char *program, int status)
+{
+    errno = 0;
+    if (!fflush(stdout) && !ferror(stdout))
+        return status;
+    fprintf(stderr, "%s: standard output: cannot write: %s\n", program, errno ? strerror(errno) : "an earlier write failed");
+    return status ? status : 1;
+}

@@ -217,8 +217,6 @@ static int run(struct xdump_arguments *a, struct diag *d)
         ok = dump_extract(&u, a->extract, d);
     if (ok && (view_of(a) != VIEW_SUMMARY || (!a->diff && !a->extract)))
         ok = show(&u, (enum view)view_of(a), d);
-    if (ok && (fflush(stdout) || ferror(stdout)))
-        ok = fail(d, "standard output: cannot write: %s", strerror(errno));
     if (ok)
         status = same ? 0 : EXIT_DIFFERENT;
     dump_close(&u);
@@ -244,5 +242,5 @@ int main(int argc, char **argv)
     if (diag_failed(&d))
         fprintf(stderr, "xdump: %s\n", d.text);
     arena_free(&a.arena);
-    return status;
+    return out_printed("xdump", status);
 }

@@ -316,5 +316,5 @@ int main(int argc, char **argv)
     if (diag_failed(&d))
         fprintf(stderr, "xsim: %s\n", d.text);
     arena_free(&a.arena);
-    return status;
+    return out_printed("xsim", status);
 }

@@ -28,6 +28,25 @@ for program in "$xcc" "$xrun" "$xdump"; do
     "$program" --help | grep -q -- '--version' || { echo "$program --help does not list --version"; exit 1; }
 done
 
+# What is printed and does not arrive is no success.
+full() {
+    if "$@" >/dev/full 2>stderr.txt || ! grep -q "standard output: cannot write" stderr.txt; then
+        failed "$* >/dev/full: $(cat stderr.txt)"
+    fi
+}
+if [ -w /dev/full ]; then
+    full "$xcc" "$digits" --emit ir
+    full "$xcc" --list-operators
+    full "$xrun" good.neff "$picture"
+    full "$xrun" good.neff "$picture" --bench 1 --json
+    full "$xdump" good.neff --asm
+    full "$xsim" good.neff
+fi
+rm -f stderr.txt
+
+# A key to check by does not sign.
+refuses 2 "sign with KEY, the file beside it" "$xcc" sign good.neff --key some.pub
+
 # Models that are missing, empty, cut short, something else, or a folder.
 refuses 1 "missing.onnx: cannot open" "$xcc" missing.onnx -o x.neff
 : >empty.onnx
