@@ -287,6 +287,7 @@ int out_printed(const char *program, int status)
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout))
         return status;
-    fprintf(stderr, "%s: standard output: cannot write: %s\n", program, errno ? strerror(errno) : "an earlier write failed");
+    fprintf(stderr, "%s: standard output: cannot write: %s\n", program,
+            errno ? strerror(errno) : "an earlier write failed");
     return status ? status : 1;
 }

@@ -497,6 +497,25 @@ bool hazards_known(const struct kernel *k, const int64_t *values)
     return all;
 }
 
+/* Placed tiles have one map for each memory: of no more than any machine has, whatever target is named. */
+static bool check_places(struct checker *c, const int64_t *values)
+{
+    static const int64_t most = INT64_C(1) << 31; /* bytes */
+    __int128 partitions[MEM_PSUM + 1] = {0}, reach[MEM_PSUM + 1] = {0};
+    for (int i = 0; i < c->k->ntiles; i++) {
+        const struct tile *t = &c->k->tiles[i];
+        if (t->address < 0)
+            continue;
+        __int128 rows = dim_value(values, t->partitions),
+                 end = (__int128)dim_value(values, t->elements) * (int64_t)dtype_bytes(t->dtype) + t->address;
+        partitions[t->mem] = rows > partitions[t->mem] ? rows : partitions[t->mem];
+        reach[t->mem] = end > reach[t->mem] ? end : reach[t->mem];
+        if (reach[t->mem] > most || partitions[t->mem] * reach[t->mem] > most)
+            return fail(c->d, "capacity: tile %d ends at byte %lld of a partition", i, (long long)end);
+    }
+    return true;
+}
+
 /* What one tile may have, and what all placed ones reach. */
 static bool check_capacity(struct checker *c, const int64_t *values)
 {
@@ -521,7 +540,7 @@ static bool check_capacity(struct checker *c, const int64_t *values)
                         "capacity: tile %d in %s ends at byte %lld of a partition, %s has %lld", i,
                         memory, (long long)end, c->m->name, (long long)limit);
     }
-    return true;
+    return check_places(c, values);
 }
 
 bool kernel_is_sound(const struct program *p, const struct kernel *k, const struct machine *m,

@@ -219,7 +219,7 @@ struct context {
 
     struct tensor *slots;
     char **address;            /* of each slot, for kernels */
-    struct tensor *alone;      /* per slot: memory of planned ones without a place in the arena; NULL: there is none yet */
+    struct tensor *alone;      /* per slot: memory of planned ones without a place in the arena; NULL: no such yet */
     int64_t *symbols, *values; /* of this run, run-time symbols included */
     bool values_stale;
     bool guards_due;            /* a symbol has got a value since guards were checked */

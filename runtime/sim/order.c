@@ -154,6 +154,8 @@ static const char *step_name(const struct watch *w, int launch)
 static const char *describe(struct watch *w, const struct doer *x)
 {
     struct arena *a = &w->s->arena;
+    if (x->launch < 0) /* a result that no step has made */
+        return "the end of the program";
     if (x->insn < 0)
         return arena_printf(a, "step %d '%s'", x->launch, step_name(w, x->launch));
     const struct insn *n = &w->s->p->kernels[w->s->launches[x->launch].kernel].insns[x->insn];

@@ -119,7 +119,6 @@ static void plain_call(struct run *r, int call)
     ns = t->call_start_ns + (ns > memory ? ns : memory);
     grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
     struct sim_launch *l = &s->launches[s->nlaunches++];
-    watch_reads(s, c->in, c->nin, r->now.known);
     int64_t ps = (int64_t)llround(ns * 1000);
     *l = (struct sim_launch){.kernel = -1,
                              .call = call,
@@ -128,6 +127,7 @@ static void plain_call(struct run *r, int call)
                              .adds = ps,
                              .overlap = 1,
                              .busy[ENGINE_POOL] = ps};
+    watch_reads(s, c->in, c->nin, r->now.known); /* its faults name the step */
     s->chain += ps;
     s->tracks[0][ENGINE_POOL].busy += l->end - l->start;
     s->tracks[0][ENGINE_POOL].insns++;

@@ -20,7 +20,7 @@ ends() {
     0 | 1) ;;
     *) failed "$file: $*: exit status $got: $(head -c 300 stderr.txt)" ;;
     esac
-    [ "$got" != 1 ] || [ -s stderr.txt ] || failed "$*: fails without a message"
+    [ "$got" != 1 ] || [ -s stderr.txt ] || [ -s stdout.txt ] || failed "$*: fails without a message"
     ! grep -q 'Sanitizer\|runtime error' stderr.txt || failed "$*: $(grep -m 1 'Sanitizer\|runtime error' stderr.txt)"
 }
 
@@ -35,6 +35,8 @@ for file in "$data"/* "$corpus"/archive/* "$corpus"/asm/* "$corpus"/hlo/* "$corp
     esac
     [ -f m.neff ] || continue
     ends "$xdump" m.neff
+    ends "$build/runtime/sim/xsim" m.neff
+    ends "$build/runtime/sim/xsim" --check m.neff
     ends "$xrun" m.neff --random
 done
 rm -f stdout.txt stderr.txt m.neff m.xasm

@@ -44,4 +44,27 @@ across_steps() {
 }
 across_steps "uninitialised read" '/^ *launch 1/{h;N;s/\(.*\)\n\(.*\)/\2\n\1/}'
 across_steps "uninitialised read" '/^ *launch 0/d'
+# Steps that are calls, and results without a step, are named too.
+cat >calls.xasm <<'END'
+program "calls" target cpu
+node 0 "n" "Neg"
+outputs "y"
+
+slot %0 input "x" f32[2]
+slot %1 planned "late" f32[2]
+slot %2 planned "y" f32[2] output
+
+call 0 neg(%1) -> (%2) node 0
+call 1 neg(%0) -> (%1) node 0
+
+region 0 (%0) -> (%2) {
+  call 0 # neg
+  call 1 # neg
+}
+END
+"$xsim" --check calls.xasm >out && failed "a call before its operand is made: $(cat out)"
+grep -q "^uninitialised read: step 0 'neg': reads bytes of 'late' that nothing has written" out || failed "calls: $(cat out)"
+"$xsim" --check "$source/test/fuzz/corpus/asm/no_steps.asm" >out && failed "a result that nothing makes: $(cat out)"
+grep -q "^uninitialised read: the end of the program: reads bytes of 'y'" out || failed "no steps: $(cat out)"
+
 finish

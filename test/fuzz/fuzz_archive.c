@@ -1,5 +1,6 @@
-/* An archive: every view of xdump, then loaded and run once. */
+/* An archive: every view of xdump; simulated, and looked through for hazards; then loaded and run. */
 #include "neff/archive/archive.h"
+#include "runtime/sim/sim.h"
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/mutate.h"
 
@@ -17,6 +18,25 @@ static void to_nothing(void)
     if (fd >= 0)
         dup2(fd, STDOUT_FILENO);
     done = true;
+}
+
+static void simulate(const struct program *p)
+{
+    enum { MAX_INSNS = 20000 };
+    struct arena a = {0};
+    struct diag d = fuzz_diag();
+    struct sim_options o = {.cores = 1, .max_insns = MAX_INSNS, .max_records = MAX_INSNS};
+    o.values = sim_bind(p, NULL, 0, NULL, &a, &d);
+    struct sim *s = o.values ? sim_run(p, &o, &d) : NULL;
+    if (s) {
+        struct sim_summary y;
+        sim_summarise(s, &y);
+        sim_free(s);
+    }
+    d = fuzz_diag();
+    if (o.values)
+        sim_check(p, &o, stdout, &d);
+    arena_free(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *argv[] = {"xdump", (char *)path, views[i], (char *)path, NULL};
         xdump_main(!strcmp(views[i], "--diff") ? 4 : 3, argv);
     }
+    simulate(p);
     fuzz_run(p, fuzz_seed(data, size), &d);
     return 0;
 }
