@@ -430,6 +430,27 @@ class Functions(Case):
         self.same(b, d)
         self.assertTrue((a != b).all())
 
+    def test_tiles_as_arguments(self) -> None:
+        """`if bias:` asks whether one was given; a comparison of tiles has no value."""
+        def scaled(t, scale=None):
+            if scale:
+                nisa.tensor_tensor(t, t, scale, nl.multiply)
+            return t
+
+        @nki.jit
+        def kernel(x, compare=False):
+            t, s = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf), nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=t, src=x)
+            nisa.memset(s, 3.0)
+            if compare and t > s:
+                return t
+            return nl.copy(scaled(scaled(t, s)))
+
+        x = np.random.RandomState(0).rand(4, 6).astype(np.float32)
+        self.same(kernel(x), 3 * x)
+        with self.assertRaisesRegex(nki.NkiError, "known only when the kernel runs"):
+            kernel(x, True)
+
     def test_patterns_of_tensors(self) -> None:
         @nki.jit
         def kernel(x):

@@ -136,8 +136,8 @@ class View:
         return self.dims[0][1]
 
     def __bool__(self) -> bool:
-        if not self.on_chip:  # `if bias:` asks whether an argument was given
-            return True
+        if not self.on_chip or not self.object.is_result and hooks["interface"]() == "v06":
+            return True  # `if bias:` asks whether an argument was given; in 0.6 that may be a tile
         raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it: select "
                     "elements by nl.where, or restrict an instruction by mask=" % self, NkiTypeError)
 

@@ -17,7 +17,7 @@ from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, erro
 from ._index import Expr, Variable, to_int
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
 from ._source import loop_info, rewrite
-from ._tensor import View
+from ._tensor import View, hooks
 
 _local = threading.local()
 UNROLL = os.environ.get("XCC_NKI_UNROLL") == "1"  # every loop: to see whether tracing bodies once is at fault
@@ -29,6 +29,7 @@ def current() -> Optional["Trace"]:
 
 
 inside_kernels.append(lambda: current() is not None)
+hooks["interface"] = lambda: getattr(current(), "interface", "beta1")
 
 
 def need_trace(api: str) -> "Trace":
