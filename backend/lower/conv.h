@@ -50,6 +50,10 @@ struct conv_walk {
     dim_t rows, columns; /* rows 0: a single one, not a dim of the tile */
     int64_t out_channels;
 };
+/* The row that an instance begins with, and how the window moves, as operands of both depthwise instructions. */
+#define CONV_WINDOW(l, c, var_row)                                                                                     \
+    .row = affine_variable((l)->p, 0, var_row, 1), .stride_h = (c)->sh, .stride_w = (c)->sw, .dilation_h = (c)->dh,    \
+    .dilation_w = (c)->dw, .pad_h = (c)->top, .pad_w = (c)->left
 struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
                               const struct conv_walk *w);
 /* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the

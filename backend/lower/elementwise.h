@@ -19,6 +19,7 @@ struct group_layout {
     struct lowering *l;
     int rank;
     dim_t dims[MAX_RANK];
+    dim_t start; /* elements of the last dim before the first */
     int n;
     struct operand_steps operands[MAX_OPERANDS];
     int var[MAX_RANK];      /* grid variable of a dim outside the tile */
@@ -46,7 +47,8 @@ int layout_grid_rank(const struct group_layout *y);
 struct space layout_space(const struct group_layout *y);
 /* The tile of an operand or result; user: the layout. For struct expression. */
 struct ap layout_pattern(void *user, struct value *v);
-/* The group's tile programs on a strict target; at most four dims. */
-enum lowered strict_elementwise(struct group_layout *y, struct group *g);
+/* layout_tile on a strict target, for a group of so many nodes, at most four dims. One long dim may leave a rest that
+ * fills no row: true, and a layout of its own. */
+bool strict_layout_tile(struct group_layout *y, int nodes, struct group_layout *rest);
 
 #endif

@@ -173,6 +173,7 @@ struct ap layout_pattern(void *user, struct value *v)
     v = outer_value(l, v);
     const dim_t *steps = y->operands[layout_operand(y, v)].steps;
     struct ap a = ap_slot(l->p, value_slot(l, v));
+    a.offset.base = dim_mul(&l->p->dims, y->start, steps[y->rank - 1]);
     for (int i = 0; i < first; i++)
         ap_move(l->p, &a, y->var[i], steps[i]);
     for (int i = first; i < y->rank; i++)

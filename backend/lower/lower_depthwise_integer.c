@@ -65,15 +65,9 @@ void emit_depthwise_integer_conv(struct lowering *l, struct group *g, const stru
                                                       .image = image,
                                                       .weights = weights,
                                                       .terms = terms,
-                                                      .row = affine_variable(l->p, 0, var_row, 1),
+                                                      CONV_WINDOW(l, c, var_row),
                                                       .kernel_h = c->kh,
                                                       .kernel_w = c->kw,
-                                                      .stride_h = c->sh,
-                                                      .stride_w = c->sw,
-                                                      .dilation_h = c->dh,
-                                                      .dilation_w = c->dw,
-                                                      .pad_h = c->top,
-                                                      .pad_w = c->left,
                                                       .outside = c->padding,
                                                       .zero = q ? (float)q->zero : 0});
     if (!direct)

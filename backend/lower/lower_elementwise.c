@@ -3,10 +3,25 @@
  */
 #include "backend/lower/reduce.h"
 
+static void emit(struct group_layout *y, struct group *g)
+{
+    const struct node *n = g->whole;
+    struct dim_table *t = &y->l->p->dims;
+    struct kernel_builder k = begin_kernel(y->l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
+    layout_grid(y, &k);
+    struct expression e = {.k = &k, .g = g, .space = layout_space(y), .pattern = layout_pattern, .user = y};
+    expression_emit(&e, 0);
+    dim_t count = 1;
+    for (int i = 0; i < y->rank; i++)
+        count = dim_mul(t, count, y->dims[i]);
+    kernel_of(&k)->flops = dim_mul(t, count, g->n);
+    kernel_of(&k)->bytes = dim_mul(t, count, 4 * y->n);
+}
+
 enum lowered lower_elementwise(struct lowering *l, struct node *n)
 {
     struct group g = group_of(l, n);
-    struct group_layout y = {.l = l};
+    struct group_layout y = {.l = l}, rest;
     if (group_reductions(&g))
         return lower_reduced_elementwise(l, &g);
     if (!expression_possible(l, &g, 0))
@@ -25,16 +40,9 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
             y.rank);
         return DECLINED;
     }
-    if (l->m->strict)
-        return strict_elementwise(&y, &g);
-    struct kernel_builder k =
-        begin_kernel(l, n, n->name && *n->name ? n->name : op_name(g.nodes[0]->op));
-    layout_grid(&y, &k);
-    struct expression e = {.k = &k, .g = &g, .space = layout_space(&y), .pattern = layout_pattern, .user = &y};
-    expression_emit(&e, 0);
-    struct kernel *kernel = kernel_of(&k);
-    dim_t count = type_count(&l->p->dims, &g.results[0]->type);
-    kernel->flops = dim_mul(&l->p->dims, count, g.n);
-    kernel->bytes = dim_mul(&l->p->dims, count, 4 * y.n);
+    bool two = l->m->strict && strict_layout_tile(&y, g.n, &rest);
+    emit(&y, &g);
+    if (two)
+        emit(&rest, &g);
     return LOWERED;
 }
