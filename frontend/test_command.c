@@ -52,23 +52,38 @@ static bool read_inputs(struct graph *g, const char *set, struct values *in, str
     return true;
 }
 
+/* One more failure, behind those of before. */
+static void add_failure(struct diag *d, const struct diag *more)
+{
+    size_t n = strlen(d->text);
+    snprintf(d->text + n, sizeof d->text - n, "%s%s", n ? "; " : "", more->text);
+}
+
+static bool check_output(struct graph *g, const char *set, int i, const struct tensor *got,
+                         const struct tolerance *t, struct diag *d)
+{
+    const struct value *v = region_return(g->main)->in[i];
+    struct tensor ref;
+    bool found;
+    if (!test_value_read(set, "output", i, v ? &v->type : NULL, &ref, &found, d))
+        return fail_in(d, "expected output %d", i);
+    if (!found)
+        return fail(d, "there is no file for output %d", i);
+    bool ok = compare_tensors(got, &ref, t, d);
+    tensor_free(&ref);
+    return ok || fail_in(d, "output '%s'", g->output_names[i]);
+}
+
+/* Tells of every output that is wrong. */
 static bool check_outputs(struct graph *g, const char *set, const struct values *out,
                           const struct tolerance *t, struct diag *d)
 {
     for (int i = 0; i < out->count; i++) {
-        const struct value *v = region_return(g->main)->in[i];
-        struct tensor ref;
-        bool found;
-        if (!test_value_read(set, "output", i, v ? &v->type : NULL, &ref, &found, d))
-            return fail_in(d, "expected output %d", i);
-        if (!found)
-            return fail(d, "there is no file for output %d", i);
-        bool ok = compare_tensors(&out->v[i], &ref, t, d);
-        tensor_free(&ref);
-        if (!ok)
-            return fail_in(d, "output '%s'", g->output_names[i]);
+        struct diag one = {0};
+        if (!check_output(g, set, i, &out->v[i], t, &one))
+            add_failure(d, &one);
     }
-    return true;
+    return !diag_failed(d);
 }
 
 static bool execute(struct context *run, const struct values *in, struct values *out,
@@ -163,10 +178,14 @@ static bool run_case(struct command *c, const struct test_case *t, struct diag *
         run = m ? context_new(m, 1, d) : NULL;
         ok = run != NULL;
     }
-    for (int i = 0; ok && i < t->nsets; i++) {
-        ok = run_set(g, run, t->sets[i], &tol, d);
-        if (!ok && t->nsets > 1)
-            fail_in(d, "data set %d", i);
+    for (int i = 0, built = ok; built && i < t->nsets; i++) {
+        struct diag one = {0};
+        if (run_set(g, run, t->sets[i], &tol, &one))
+            continue;
+        if (t->nsets > 1)
+            fail_in(&one, "data set %d", i);
+        add_failure(d, &one);
+        ok = false;
     }
     if (run)
         context_free(run);

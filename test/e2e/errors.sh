@@ -80,6 +80,16 @@ head -c 100 "$case/test_data_set_0.zip" >cut/test_data_set_0.zip
 grep -q "^FAIL cut: .*cut/test_data_set_0.zip: not a zip, or cut off" said || failed "half a zip: $(cat said)"
 rm -r cut said
 
+# A test tells of every output that is wrong, and of the cases after it.
+cp -r "$source/test/hlo_exec/jax_arg_extremes" wrong
+cp -r "$source/test/hlo_exec/jax_choose_words" right
+for n in 1 4; do head -c -1 wrong/output_$n.npy >cut_$n && { cat cut_$n; printf '\177'; } >wrong/output_$n.npy; done
+"$xcc" test wrong right >said 2>&1 && failed "a test case with two wrong outputs passes"
+wrong=$(sed -n 's/^FAIL wrong: //p' said)
+[ "$(echo "$wrong" | grep -o "output '[^']*': " | wc -l)" = 2 ] || failed "two outputs are wrong: $wrong"
+grep -q '^PASS right$' said || failed "a case behind a wrong one: $(cat said)"
+rm -r wrong right
+
 # External data that is missing, short, or outside the model's folder.
 "$build_models" bert_base --tiny --external -o models >/dev/null
 cp models/bert_base/model.onnx.data data
