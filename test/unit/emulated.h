@@ -12,6 +12,7 @@
 #include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"
+#include "test/unit/guarded.h"
 
 #include <immintrin.h>
 #include <stdio.h>

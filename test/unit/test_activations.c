@@ -16,13 +16,13 @@ static void parameters_of(int activation, float *p)
 /* Largest error over x, reported with where it is. */
 static void check_activation(int which, const float *x, size_t n, double *worst, float *at)
 {
-    static float y[4096];
+    TENSOR(float, y, n);
     const struct activation_case *c = &activation_cases[which];
     float p[2];
     parameters_of(which, p);
     table->activation[which]((struct out_row){y, 1}, row(x), none, none, n, p);
     if (n % (size_t)table->lanes == 0) { /* in place: the same */
-        static float z[4096];
+        TENSOR(float, z, n);
         memcpy(z, x, n * sizeof *z);
         table->activate[which](z, n, p);
         for (size_t i = 0; i < n; i++)

@@ -153,7 +153,9 @@ static void test_quotients(void **state)
     for (size_t d = 0; d < sizeof wide / sizeof *wide; d++)
         for (int turn = 0; turn < 200; turn++) {
             enum { N = 64 };
-            int64_t x[N], y[N], z[N];
+            TENSOR(int64_t, x, N);
+            TENSOR(int64_t, y, N);
+            TENSOR(int64_t, z, N);
             int bits = dtype_info(wide[d])->bits < 51 ? dtype_info(wide[d])->bits : 50;
             for (size_t i = 0; i < N; i++) {
                 int64_t b =
@@ -312,8 +314,10 @@ static void test_running(void **state)
 static void test_panel(void **state)
 {
     enum { K = 70, PITCH = 75, OUT = 40 };
-    static double a[F64_ROWS * PITCH], b[K][F64_PANEL], y[F64_ROWS][OUT], want[F64_ROWS][OUT];
-    for (size_t i = 0; i < sizeof a / sizeof *a; i++)
+    static double b[K][F64_PANEL], want[F64_ROWS][OUT];
+    TENSOR(double, a, F64_ROWS * PITCH);
+    TENSOR(double, y, F64_ROWS * OUT);
+    for (size_t i = 0; i < F64_ROWS * PITCH; i++)
         a[i] = uniform(-1, 1) / 3;
     for (size_t i = 0; i < K; i++)
         for (size_t j = 0; j < F64_PANEL; j++)
@@ -323,15 +327,15 @@ static void test_panel(void **state)
             for (int more = 0; more < 2; more++) {
                 for (size_t r = 0; r < F64_ROWS; r++)
                     for (size_t j = 0; j < OUT; j++) {
-                        double sum = y[r][j] = uniform(-1, 1) / 3;
+                        double sum = y[r * OUT + j] = uniform(-1, 1) / 3;
                         bool counts = r < rows && j < F64_PANEL;
                         sum = counts && !more ? 0 : sum;
                         for (size_t i = 0; i < k && counts; i++)
                             sum += a[r * PITCH + i] * b[i][j];
                         want[r][j] = sum;
                     }
-                table->panel_f64(y[0], OUT, a, PITCH, rows, (const double(*)[F64_PANEL])b, k, more);
-                assert_memory_equal(y, want, sizeof y);
+                table->panel_f64(y, OUT, a, PITCH, rows, (const double(*)[F64_PANEL])b, k, more);
+                assert_memory_equal(y, want, sizeof want);
             }
 }
 

@@ -269,7 +269,9 @@ static void test_look_ahead(void **state)
 static void test_overlapping_rows(void **state)
 {
     enum { ROWS = 7, COLUMNS = 16, K = 40 };
-    float a[ROWS * K], w[K * COLUMNS], c[ROWS * COLUMNS];
+    TENSOR(float, a, ROWS * K);
+    TENSOR(float, w, K * COLUMNS);
+    TENSOR(float, c, ROWS * COLUMNS);
     for (int i = 0; i < ROWS * K; i++)
         a[i] = uniform(-1, 1);
     for (int i = 0; i < K * COLUMNS; i++)
@@ -294,8 +296,10 @@ static void test_overlapping_rows(void **state)
 static void test_close_rows(void **state)
 {
     enum { ROWS = 110, COLUMNS = 16, K = 27, ENTRIES = 2, A = (ROWS + 1) * K + 3 };
-    uint16_t a[A], w[ENTRIES * (K + 1) * COLUMNS] = {0};
-    float *c = malloc(sizeof *c * ROWS * COLUMNS);
+    TENSOR(uint16_t, a, A);
+    TENSOR(uint16_t, w, ENTRIES * (K + 1) * COLUMNS);
+    TENSOR(float, c, ROWS * COLUMNS);
+    memset(w, 0, sizeof *w * ENTRIES * (K + 1) * COLUMNS);
     for (int i = 0; i < A; i++)
         a[i] = (uint16_t)(0x3f80 + next_random() % 64);
     for (int e = 0; e < ENTRIES; e++)
@@ -321,7 +325,6 @@ static void test_close_rows(void **state)
                     assert_true(c[r * COLUMNS + o] == e); /* sums of 21 bits */
                 }
         }
-    free(c);
 }
 
 /* The steps on a buffer, one after the other. */
@@ -467,7 +470,7 @@ static void check_weight_only(int k, int columns, int block, int bits, bool zero
             double middle = zeros ? zero[o * blocks + i / block] : centre;
             double w = ((double)value - middle) * scale[o * blocks + i / block], product = x[i] * w;
             if (o < PACK_COLUMNS) {
-                float unpacked[PACK_COLUMNS];
+                TENSOR(float, unpacked, PACK_COLUMNS);
                 table->weight_only_unpack(&row, i, 1, unpacked);
                 assert_true(fabs(unpacked[o] - w) <= fabs(w) * 1e-6 + 1e-6);
             }
@@ -500,7 +503,10 @@ static void test_rounded_row(void **state)
     for (int bits = 4; bits <= 8; bits += 4)
         for (int s = 0; s < 5; s++) {
             uint8_t q[K * COLUMNS];
-            float x[K], y[COLUMNS], scale[COLUMNS], work[64 + K];
+            float scale[COLUMNS];
+            TENSOR(float, x, K);
+            TENSOR(float, y, COLUMNS);
+            TENSOR(float, work, 64 + K);
             for (int i = 0; i < K * COLUMNS; i++)
                 q[i] = (uint8_t)(bits == 8 ? (i % 3 ? 128 : 127) : i % 16);
             for (int i = 0; i < K; i++)

@@ -72,7 +72,8 @@ static void test_binary(void **state)
 /* Powers and remainders of numbers of every size, by exponents of every size. */
 static void test_binary_functions(void **state)
 {
-    static float a[4096], b[4096], y[4096];
+    static float a[4096], b[4096];
+    TENSOR(float, y, 4096);
     double worst = 0;
     for (int round = 0; round < 200; round++) {
         for (int i = 0; i < 4096; i++) {
@@ -159,11 +160,13 @@ static bool same(double a, double b)
 static void test_convert(void **state)
 {
     enum { N = 1000 };
-    float x[N], y[N], z[N];
-    uint16_t h[N];
-    int8_t s[N];
-    uint8_t u[N];
-    int32_t w[N];
+    float x[N];
+    TENSOR(float, y, N);
+    TENSOR(float, z, N);
+    TENSOR(uint16_t, h, N);
+    TENSOR(int8_t, s, N);
+    TENSOR(uint8_t, u, N);
+    TENSOR(int32_t, w, N);
     for (uint64_t at = 0; at < 0x100000000u; at += 1999 * N) {
         for (int i = 0; i < N; i++)
             x[i] = float_of((uint32_t)(at + 1999 * (uint64_t)i));
@@ -206,7 +209,9 @@ static void test_convert(void **state)
 static void test_convert_integers(void **state)
 {
     enum { N = 1000 };
-    float x[N], y[N], z[N];
+    TENSOR(float, x, N);
+    TENSOR(float, y, N);
+    TENSOR(float, z, N);
     int8_t s[N];
     uint8_t u[N];
     int32_t w[N];
@@ -222,9 +227,10 @@ static void test_convert_integers(void **state)
 static void test_convert_strides(void **state)
 {
     for (size_t n = 1; n < 40; n++) {
-        uint16_t t[120], h[1];
+        TENSOR(uint16_t, t, 2 * n);
+        TENSOR(uint16_t, h, 1);
         float *v = random_row(3 * n);
-        memset(t, 0x55, sizeof t);
+        memset(t, 0x55, 2 * n * sizeof *t);
         table->convert[CONVERT_bf16_from_f32](t, 2, v, 3, n);
         for (size_t i = 0; i < n; i++) {
             table->convert[CONVERT_bf16_from_f32](h, 1, v + 3 * i, 1, 1);
@@ -470,9 +476,11 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
     enum { ROWS = 11, SUMS = 20 };
     const size_t widths[2] = {n, 2 * n + 3};
     size_t pitch = 2 * n + 5;
-    float *x = random_row(ROWS * pitch), *bias = random_row(ROWS * pitch), state[ROWS][4] = {{0}},
+    float *x = random_row(ROWS * pitch), *bias = random_row(ROWS * pitch),
           *y = random_row(ROWS * pitch), *sum = random_row(ROWS * SUMS);
     double total[ROWS] = {0}, max[ROWS], scaled[ROWS * SUMS];
+    TENSOR(float, state, ROWS * 4);
+    memset(state, 0, ROWS * 4 * sizeof *state);
     for (int r = 0; r < ROWS; r++)
         max[r] = -FLT_MAX;
     for (int block = 0; block < 2; block++) {
@@ -490,7 +498,7 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
                                   .rows = ROWS,
                                   .n = width,
                                   .sums = SUMS,
-                                  .state = state[0],
+                                  .state = state,
                                   .sum = sum,
                                   .state_pitch = 4,
                                   .sum_pitch = SUMS,
@@ -510,8 +518,8 @@ static void softmax_block_case(size_t n, bool bf16, int bias_step, bool hidden)
                 weights += e;
             }
             total[r] = total[r] * exp(before - max[r]) + weights;
-            assert_true(fabs(state[r][0] - max[r]) <= 1e-6 * (1 + fabs(max[r])));
-            assert_true(fabs(state[r][1] - total[r]) <= 2e-6 * total[r]);
+            assert_true(fabs(state[r * 4 + 0] - max[r]) <= 1e-6 * (1 + fabs(max[r])));
+            assert_true(fabs(state[r * 4 + 1] - total[r]) <= 2e-6 * total[r]);
             for (int i = 0; i < SUMS; i++) {
                 double want = block ? scaled[r * SUMS + i] * exp(before - max[r]) : 0;
                 assert_true(block ? fabs(sum[r * SUMS + i] - want) <= 2e-6 * fabs(want)

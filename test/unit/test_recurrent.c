@@ -143,8 +143,11 @@ static void test_same_bits(void **state)
         t.weights = random_row((size_t)gates * HIDDEN * HIDDEN);
         t.x = random_row((size_t)(ROWS * gates * HIDDEN)), t.bias = random_row(BIASES * HIDDEN);
         t.h = random_row(ROWS * HIDDEN), t.c = random_row(ROWS * HIDDEN);
-        float together[ROWS * HIDDEN], alone[ROWS * HIDDEN], c[ROWS * HIDDEN];
-        memcpy(c, t.c, sizeof c);
+        const size_t bytes = ROWS * HIDDEN * sizeof(float);
+        TENSOR(float, together, ROWS * HIDDEN);
+        TENSOR(float, alone, ROWS * HIDDEN);
+        TENSOR(float, c, ROWS * HIDDEN);
+        memcpy(c, t.c, bytes);
         struct recurrent_step s = {gates,    ROWS, HIDDEN, NULL,   0,      t.x, t.bias, t.h,  c,
                                    together, NULL, HIDDEN, HIDDEN, HIDDEN, 0,   false,  false};
         float *parts = packed_parts(&t, &s.part_bytes);
@@ -157,8 +160,8 @@ static void test_same_bits(void **state)
             one.c = t.c + r * HIDDEN;
             table->recurrent(&one);
         }
-        assert_memory_equal(together, alone, sizeof alone);
-        assert_memory_equal(c, t.c, gates == LSTM ? sizeof c : 0);
+        assert_memory_equal(together, alone, bytes);
+        assert_memory_equal(c, t.c, gates == LSTM ? bytes : 0);
         free(t.weights), free(t.x), free(t.bias), free(t.h), free(t.c), free(parts);
     }
 }
