@@ -65,6 +65,12 @@ static bool target_shard(struct hlo_lower *l)
     return hlo_lower_pass(l);
 }
 
+/* What keeps its operand from being taken for unused, and gives nothing. */
+static bool target_sink(struct hlo_lower *l)
+{
+    return l->out.count == 0 || HLO_ERROR(l, "%d results, expected none", l->out.count);
+}
+
 static bool target_buffer(struct hlo_lower *l)
 {
     for (int k = 0; k < l->out.count; k++) {
@@ -295,6 +301,7 @@ const struct hlo_target hlo_targets[] = {
     {"Pin", target_pass, "its operand"},
     {"Unpin", target_pass, "its operand"},
     {"LayoutConstraint", target_pass, "its operand"},
+    {"dce_sink", target_sink, "nothing; its operand need not be computed"},
     {"AllocateBuffer", target_buffer, "zeros"},
     {"CreateBuffer", target_buffer, "zeros"},
     {"TopK", target_top_k, "values and indices of the k largest, in total order"},
