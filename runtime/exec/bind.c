@@ -273,8 +273,8 @@ static bool reserve_memory(struct context *c, const struct bound *b, struct diag
     if (need <= c->memory_bytes)
         return true;
     large_free(c->memory, c->memory_bytes);
-    c->memory_bytes = 0;
-    c->memory = large_alloc(need, &c->memory_bytes);
+    c->memory_bytes = c->memory_ready = 0;
+    c->memory = large_room(need, &c->memory_bytes); /* its pages come with the first run: place_all */
     if (!c->memory)
         return fail(d, "out of memory: this model's tensors need %zu bytes for these shapes", need);
     return true;

@@ -188,15 +188,22 @@ bool launch(struct context *c, const struct bound_kernel *k, struct diag *d)
     return true;
 }
 
+enum { LINE = 64, GUARD = 4096, MODEST = 64 << 20 }; /* no machine's on-chip memory is larger */
+
+/* Bytes of a worker with so many of tiles and scratch. */
+static size_t worker_need(size_t tiles, size_t scratch)
+{
+    return (tiles + scratch + GUARD - 1) / GUARD * GUARD + GUARD;
+}
+
 bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
 {
-    enum { LINE = 64, GUARD = 4096, MODEST = 64 << 20 }; /* no machine's on-chip memory is larger */
     if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
         return fail(d, "out of memory: tiles are too large");
     size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE, scratch = (size_t)scratch_bytes;
     tiles = tiles > c->tile_bytes ? tiles : c->tile_bytes; /* kernels bound before keep the room they were promised */
     scratch = scratch > c->scratch_bytes ? scratch : c->scratch_bytes;
-    size_t need = (tiles + scratch + GUARD - 1) / GUARD * GUARD + GUARD;
+    size_t need = worker_need(tiles, scratch);
     if (need > MODEST && !limits_bytes(c, "tiles of its kernels need", need * (size_t)c->threads, d))
         return false;
     if (need > c->worker_bytes) {
@@ -213,20 +220,24 @@ bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_byte
     }
     c->tile_bytes = tiles;
     c->scratch_bytes = scratch;
-    if (need > c->worker_ready && need <= MODEST) { /* more comes as it is touched */
-        bool all = need == c->worker_bytes && !c->worker_ready;
-        for (int i = 0; i < c->threads && !all; i++)
-            pages_ahead(c->worker_memory + (size_t)i * c->worker_bytes + c->worker_ready,
-                        need - c->worker_ready);
-        if (all)
-            pages_ahead(c->worker_memory, need * (size_t)c->threads);
-        c->worker_ready = need;
-    }
     for (int i = 0; i < c->threads; i++) {
         c->workers[i].tiles = c->worker_memory + (size_t)i * c->worker_bytes;
         c->workers[i].scratch = c->workers[i].tiles + c->tile_bytes;
     }
     return true;
+}
+
+void workers_ahead(struct context *c)
+{
+    size_t need = worker_need(c->tile_bytes, c->scratch_bytes);
+    if (need <= c->worker_ready || need > MODEST) /* more comes as it is touched */
+        return;
+    bool all = need == c->worker_bytes && !c->worker_ready;
+    for (int i = 0; i < c->threads && !all; i++)
+        pages_ahead(c->worker_memory + (size_t)i * c->worker_bytes + c->worker_ready, need - c->worker_ready);
+    if (all)
+        pages_ahead(c->worker_memory, need * (size_t)c->threads);
+    c->worker_ready = need;
 }
 
 bool workers_start(struct context *c, struct diag *d)

@@ -64,12 +64,18 @@ void large_free(void *p, size_t bytes)
         free(p);
 }
 
-void *large_alloc(size_t bytes, size_t *got)
+void *large_room(size_t bytes, size_t *got)
 {
     size_t room = bytes > memory_total() ? 0 : (memory_rounded(bytes) + PAGE - 1) / PAGE * PAGE;
     void *p = room ? large_space(room) : NULL;
     *got = p ? room : 0;
+    return p;
+}
+
+void *large_alloc(size_t bytes, size_t *got)
+{
+    void *p = large_room(bytes, got);
     if (p)
-        pages_ahead(p, room);
+        pages_ahead(p, *got);
     return p;
 }

@@ -195,6 +195,10 @@ static bool place_planned(struct context *c, int s, struct diag *d)
 static bool place_all(struct context *c, struct diag *d)
 {
     const struct program *p = c->m->p;
+    if (c->memory_ready != c->memory_bytes)
+        pages_ahead(c->memory, c->memory_bytes);
+    c->memory_ready = c->memory_bytes;
+    workers_ahead(c);
     for (int s = 0; s < p->nslots; s++) {
         if (p->slots[s].kind == SLOT_CONST) {
             c->slots[s] = p->slots[s].data;
@@ -312,6 +316,7 @@ static const struct bound_kernel *bind_now(struct context *c, int kernel, struct
                                &cache->arena, d);
     if (cache->bound && !workers_reserve(c, cache->bound->tile_bytes, cache->bound->scratch_bytes, d))
         cache->bound = NULL;
+    workers_ahead(c);
     return cache->bound;
 }
 

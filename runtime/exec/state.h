@@ -213,7 +213,7 @@ struct context {
     struct tensor_spares spares; /* of tensors whose sizes only running tells */
     int64_t *key;
     char *memory; /* the arena of planned slots */
-    size_t memory_bytes;
+    size_t memory_bytes, memory_ready; /* of it, resident */
     bool placed;  /* slots hold the addresses of `now` */
     bool guessed; /* bound[0] was planned ahead for open dimensions of 1 */
 
@@ -340,6 +340,8 @@ bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag
 bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d);
 bool workers_start(struct context *c, struct diag *d);
 void workers_stop(struct context *c);
+/* Their pages, before a run; not before: a context that waits for its first run takes little memory. */
+void workers_ahead(struct context *c);
 
 /* planned_control.c: finds loops and branches that carry and give planned tensors only; runs one,
  * its regions, or single steps of them, by `run`. */

@@ -37,11 +37,16 @@ void large_free(void *p, size_t bytes)
     mem_free(p);
 }
 
-void *large_alloc(size_t bytes, size_t *got)
+void *large_room(size_t bytes, size_t *got)
 {
     void *p = large_space(bytes);
     *got = p ? bytes : 0;
     return p;
+}
+
+void *large_alloc(size_t bytes, size_t *got)
+{
+    return large_room(bytes, got);
 }
 
 /* ---- threads ---- */
