@@ -142,6 +142,7 @@ static const struct set {
     const char *name, *features, *macros[8];
 } sets[] = {
     {"portable", "", {NULL}},
+    {"neon", "", {NULL}},
     {"avx2", "avx2,fma,f16c", {"AVX2"}},
     {"avx512", "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl", {"AVX2", "AVX512F", "AVX512BW"}},
     {"avx512vnni",
@@ -159,6 +160,13 @@ static void put_family(struct whole *w, const struct set *s, const char *family)
     for (int i = 0; s->macros[i]; i++) {
         before = arena_printf(&w->arena, "%s#define KERNELS__%s__ 1\n", before, s->macros[i]);
         after = arena_printf(&w->arena, "%s#undef KERNELS__%s__\n", after, s->macros[i]);
+    }
+    if (!strcmp(s->name, "portable")) {
+        before = arena_printf(&w->arena, "%s#define STRICT_ISA 1\n", before);
+        after = arena_printf(&w->arena, "%s#undef STRICT_ISA\n", after);
+    } else if (!strcmp(s->name, "neon")) {
+        before = arena_printf(&w->arena, "#if defined __aarch64__\n%s", before);
+        after = arena_printf(&w->arena, "%s#endif\n", after);
     }
     if (*s->features) {
         before = arena_printf(&w->arena,

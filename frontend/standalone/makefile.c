@@ -30,8 +30,8 @@ void write_use(const struct package *k, FILE *f)
         fprintf(f, "#define USE_%s 1\n", k->use->names[i]);
     if (has_isa(k, "portable"))
         fprintf(f, "#define USE_ISA_portable 1\n");
-    else if (has_isa(k, "neon"))
-        fprintf(f, "#if defined __ARM_NEON\n#define USE_ISA_portable 1\n#endif\n");
+    if (has_isa(k, "neon"))
+        fprintf(f, "#if defined __aarch64__\n#define USE_ISA_neon 1\n#endif\n");
     fprintf(f, "#if KERNELS_X86\n");
     for (int i = 0; i < X86_SETS; i++)
         if (has_isa(k, x86_sets[i]))
@@ -80,8 +80,7 @@ bool family_wanted(const struct package *k, int family, const char *variant)
     if (families[family].use && !use_has(k->use, families[family].use))
         return false;
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
-        if ((has_isa(k, variants[v].name) ||
-             (!strcmp(variants[v].name, "portable") && has_isa(k, "neon"))) &&
+        if (has_isa(k, variants[v].name) &&
             (!strcmp(variants[v].of[family], variant) ||
              (is_overlay(variants[v].of[family]) && !strcmp(variants[v].below, variant))))
             return true;
@@ -156,7 +155,10 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
                "-DKERNELS_X86=1\n");
     for (int i = 0; i < X86_SETS; i++)
         write_kernel_objects(k, x86_sets[i], f);
-    fprintf(f, "else\nXRT_FLAGS += -DKERNELS_X86=0\nendif\n\n");
+    fprintf(f, "else\nXRT_FLAGS += -DKERNELS_X86=0\nendif\n");
+    fprintf(f, "ifneq ($(filter aarch64%%,$(shell $(CC) -dumpmachine)),)\n");
+    write_kernel_objects(k, "neon", f);
+    fprintf(f, "endif\n\n");
     fprintf(f, "lib%s.a: $(OBJECTS)\n\trm -f $@\nifeq ($(ONE_OBJECT),yes)\n", n);
     fprintf(f,
             "\t$(LD) -Wl,--gc-sections -Wl,-u,%s_init -Wl,-u,%s_run -Wl,-u,%s_error "
@@ -171,7 +173,8 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             n, n);
     fprintf(f, "%s.o: %s.h %s_use.h %s\n", n, n, n, k->bin);
     fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n");
-    write_kernel_rules(k, "portable", "", f);
+    write_kernel_rules(k, "portable", "-DSTRICT_ISA=1", f);
+    write_kernel_rules(k, "neon", "", f);
     for (int i = 0; i < X86_SETS; i++)
         write_kernel_rules(k, x86_sets[i], flags_of[i], f);
     write_operator_rules(k, f);

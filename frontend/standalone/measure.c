@@ -101,7 +101,7 @@ static bool measure_one(struct package *k, const struct reserved_memory *space, 
 
 bool measure_context(struct package *k, struct diag *d)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512", "avx512vnni", "avx512bf16"};
+    static const char *const sets[] = {"portable", "neon", "avx2", "avx512", "avx512vnni", "avx512bf16"};
     struct reserved_memory space;
     if (!reserve(&space, d))
         return false;

@@ -15,6 +15,12 @@ static bool runs_portable(void)
 {
     return true;
 }
+#if KERNELS_NEON /* every aarch64 has it */
+static bool runs_neon(void)
+{
+    return true;
+}
+#endif
 #if KERNELS_X86
 static bool runs_avx2(void)
 {

@@ -9,7 +9,7 @@
  * The same kernels exist for several instruction sets, in one table each; kernels_get() is the best
  * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
- * `portable` on x86 and `strict` anywhere do not (`strict` gives the same bits on every CPU), that
+ * `portable` does not (it gives the same bits on every CPU, also by the name of `strict`), that
  * avx512 takes exponentials from a table, and that avx512bf16 multiplies bf16 pairs with the
  * hardware's rounding (and is not chosen on CPUs of Intel's, where that is slower). Results never depend on the
  * thread, on alignment or on what was computed before.

@@ -16,12 +16,10 @@
 #ifndef KERNELS_X86 /* the build defines it */
 #define KERNELS_X86 0
 #endif
-
-/* Where `portable` is compiled for no more than IEEE operations on four lanes, it is `strict` too. */
-#if KERNELS_X86
-#define STRICT_BASE portable
+#if defined __aarch64__
+#define KERNELS_NEON 1
 #else
-#define STRICT_BASE strict
+#define KERNELS_NEON 0
 #endif
 
 /* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */

@@ -8,14 +8,19 @@
 #define RUNTIME_KERNELS_VEC_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #if defined __SSE2__
 #include <immintrin.h>
-#elif defined __ARM_NEON
+#elif defined __aarch64__ && !defined STRICT_ISA
+#define HAS_NEON 1
 #include <arm_neon.h>
+#endif
+#ifndef HAS_NEON
+#define HAS_NEON 0
 #endif
 
 /* Compiled for size: fewer forms of one loop, the same bits. */
@@ -35,12 +40,8 @@
 #define LANES   8
 #define HAS_FMA 1
 #else
-#define LANES 4
-#if defined __ARM_NEON && defined __ARM_FEATURE_FMA
-#define HAS_FMA 1
-#else
-#define HAS_FMA 0
-#endif
+#define LANES   4
+#define HAS_FMA HAS_NEON
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -151,6 +152,26 @@ INLINE void store_part(float *p, vf v, size_t n)
     if (n & 1)
         _mm_store_ss(p + (n & 2), last);
 }
+#elif HAS_NEON
+INLINE vf load_part(const float *p, size_t n)
+{
+    float32x2_t pair = vdup_n_f32(0), one = pair;
+    if (n & 2)
+        pair = vld1_f32(p);
+    if (n & 1)
+        one = vld1_lane_f32(p + (n & 2), one, 0);
+    return (vf)(n & 2 ? vcombine_f32(pair, one) : vcombine_f32(one, pair));
+}
+INLINE void store_part(float *p, vf v, size_t n)
+{
+    float32x2_t last = vget_low_f32((float32x4_t)v);
+    if (n & 2) {
+        vst1_f32(p, last);
+        last = vget_high_f32((float32x4_t)v);
+    }
+    if (n & 1)
+        vst1_lane_f32(p + (n & 2), last, 0);
+}
 #else
 INLINE vf load_part(const float *p, size_t n)
 {
@@ -181,6 +202,15 @@ INLINE vf choose(vi mask, vf a, vf b)
 {
     return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
+/* Whether some lane is set, where that is asked for all at once; elsewhere each lane is asked. */
+INLINE bool may_have(vi mask)
+{
+#if HAS_NEON
+    return vmaxvq_u32((uint32x4_t)mask) != 0;
+#else
+    return true;
+#endif
+}
 INLINE vf absolute(vf x)
 {
     return (vf)((vi)x & 0x7fffffff);
@@ -197,7 +227,7 @@ INLINE vf madd(vf a, vf b, vf c)
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif LANES == 8
     return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#elif HAS_FMA
+#elif HAS_NEON
     return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
@@ -212,6 +242,8 @@ INLINE vf square_root(vf x)
     return (vf)_mm256_sqrt_ps((__m256)x);
 #elif defined __SSE2__
     return (vf)_mm_sqrt_ps((__m128)x);
+#elif HAS_NEON
+    return (vf)vsqrtq_f32((float32x4_t)x);
 #else
     for (int i = 0; i < LANES; i++)
         x[i] = sqrtf(x[i]);
@@ -324,6 +356,16 @@ INLINE vf smaller(vf a, vf b)
 }
 INLINE vf clip_to(vf x, vf low, vf high) { return smaller(high, larger(low, x)); }
 /* NaN if either is NaN. */
+#if HAS_NEON /* whose instruction takes 0 for larger than -0, where the others take the second operand */
+INLINE vf maximum(vf a, vf b)
+{
+    return choose(a == b, b, (vf)vmaxq_f32((float32x4_t)a, (float32x4_t)b));
+}
+INLINE vf minimum(vf a, vf b)
+{
+    return choose(a == b, b, (vf)vminq_f32((float32x4_t)a, (float32x4_t)b));
+}
+#else
 INLINE vf maximum(vf a, vf b)
 {
     return choose(a != a, a, larger(a, b));
@@ -331,6 +373,16 @@ INLINE vf maximum(vf a, vf b)
 INLINE vf minimum(vf a, vf b)
 {
     return choose(a != a, a, smaller(a, b));
+}
+#endif
+/* Negative numbers as 0; -0 and NaN stay. */
+INLINE vf positive_part(vf x)
+{
+#if HAS_NEON
+    return (vf)((vi)x & ~(x < 0.0f));
+#else
+    return larger(splat(0.0f), x);
+#endif
 }
 
 /* Nearest integer, half to even, as a float; keeps the sign of zero. */
@@ -340,12 +392,18 @@ INLINE vf round_even(vf x)
     return (vf)_mm512_roundscale_ps((__m512)x, 0);
 #elif LANES == 8
     return (vf)_mm256_round_ps((__m256)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#elif HAS_NEON
+    return (vf)vrndnq_f32((float32x4_t)x);
 #else
     vf a = absolute(x);
     vf r = (a + 8388608.0f) - 8388608.0f;
     return choose(a < 8388608.0f, with_sign_of(r, x), x);
 #endif
 }
+#if HAS_NEON
+INLINE vf floor_of(vf x) { return (vf)vrndmq_f32((float32x4_t)x); }
+INLINE vf ceil_of(vf x) { return (vf)vrndpq_f32((float32x4_t)x); }
+#else
 INLINE vf floor_of(vf x)
 {
     vf r = round_even(x);
@@ -357,6 +415,7 @@ INLINE vf ceil_of(vf x)
     vf r = round_even(x);
     return with_sign_of(choose(r < x, r + 1.0f, r), x);
 }
+#endif
 
 INLINE vf convert_to_float(vi x)
 {
@@ -371,8 +430,13 @@ INLINE vi convert_to_int(vf x)
 /* Clipped to low..high and rounded; NaN is 0. Both bounds must be exact in f32. */
 INLINE vi to_int(vf x, float low, float high)
 {
+#if HAS_NEON
+    vi y = (vi)vcvtnq_s32_f32((float32x4_t)x); /* it saturates */
+    return (vi)vmaxq_s32(vminq_s32((int32x4_t)y, vdupq_n_s32((int32_t)high)), vdupq_n_s32((int32_t)low));
+#else
     vf c = larger(splat(low), smaller(splat(high), x));
     return convert_to_int(choose(x != x, splat(0.0f), round_even(c)));
+#endif
 }
 
 /* bf16 and f16 as the low half of each lane. */
@@ -403,6 +467,18 @@ INLINE vu to_bf16(vf x)
 {
     return rounded_up(x) >> 16;
 }
+#if HAS_NEON
+INLINE vf load_bf16(const uint16_t *p)
+{
+    return (vf)vshll_n_u16(vld1_u16(p), 16);
+}
+#else
+INLINE vu load_u16(const uint16_t *p);
+INLINE vf load_bf16(const uint16_t *p)
+{
+    return from_bf16(load_u16(p));
+}
+#endif
 /* LANES narrow integers in memory, widened; the compilers' own widening goes element by element. */
 #if LANES == 16
 INLINE vu load_u16(const uint16_t *p)
@@ -452,6 +528,35 @@ INLINE void store_u8(void *p, vi x)
 {
     __m128i y = low_16_bits(x & 0xff);
     _mm_storel_epi64(p, _mm_packus_epi16(y, y));
+}
+#elif HAS_NEON
+INLINE vu load_u16(const uint16_t *p)
+{
+    return (vu)vmovl_u16(vld1_u16(p));
+}
+INLINE uint8x8_t four_bytes(const void *p)
+{
+    uint32_t x;
+    memcpy(&x, p, 4);
+    return vcreate_u8(x);
+}
+INLINE vi load_u8(const uint8_t *p)
+{
+    return (vi)vmovl_u16(vget_low_u16(vmovl_u8(four_bytes(p))));
+}
+INLINE vi load_s8(const int8_t *p)
+{
+    return (vi)vmovl_s16(vget_low_s16(vmovl_s8((int8x8_t)four_bytes(p))));
+}
+INLINE void store_u16(uint16_t *p, vu x)
+{
+    vst1_u16(p, vmovn_u32((uint32x4_t)x));
+}
+INLINE void store_u8(void *p, vi x)
+{
+    uint16x4_t halves = vmovn_u32((uint32x4_t)x);
+    uint32_t y = vget_lane_u32((uint32x2_t)vmovn_u16(vcombine_u16(halves, halves)), 0);
+    memcpy(p, &y, 4);
 }
 #else
 INLINE vu load_u16(const uint16_t *p)
@@ -508,6 +613,15 @@ INLINE void store_rounded_pair(uint16_t *p, vu a, vu b)
 {
     _mm_storeu_si128((void *)p,
                      _mm_packs_epi32((__m128i)((vi)a >> 16), (__m128i)((vi)b >> 16)));
+}
+#elif HAS_NEON
+INLINE void store_bf16(uint16_t *p, vf x)
+{
+    vst1_u16(p, vshrn_n_u32((uint32x4_t)rounded_up(x), 16));
+}
+INLINE void store_rounded_pair(uint16_t *p, vu a, vu b)
+{
+    vst1q_u16(p, vuzp2q_u16((uint16x8_t)a, (uint16x8_t)b));
 }
 #else
 INLINE void store_bf16(uint16_t *p, vf x)

@@ -63,6 +63,12 @@ UNUSED static bool runs_strict(void)
 {
     return true;
 }
+#if KERNELS_NEON
+UNUSED static bool runs_neon(void)
+{
+    return true;
+}
+#endif
 
 #define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
     WHEN(built, WHEN_USED(                                                                         \
