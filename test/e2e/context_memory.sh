@@ -8,6 +8,9 @@ try() { # MODEL FLAG...
 }
 try "$source/models/digits/digits.onnx" --shape batch=1
 try "$source/models/digits/digits.onnx" --auto-cast none
+"$xcc" "$source/models/digits/digits.onnx" --shape batch=256 -o m.neff || failed "xcc --shape batch=256"
+"$build/test/context_memory" m.neff --waits >said.txt 2>&1 || failed "contexts that wait: $(cat said.txt)"
+cat said.txt
 for name in go1_policy kws_qdq; do
     model=${XCC_TEST_DATA:-$source/../shared/data}/models/$name
     if [ -e "$model/model.onnx" ]; then
