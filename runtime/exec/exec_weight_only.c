@@ -1,6 +1,6 @@
 /*
- * Tensor engine: weight_only_matmul. One row is multiplied straight on the packed integers; more
- * rows share weights that are unpacked a chunk of k at a time.
+ * Tensor engine: weight_only_matmul. One row is multiplied straight on the packed integers, and so are rounded
+ * rows, a few at a time; others share weights that are unpacked a chunk of k at a time.
  */
 #include "neff/isa/pack.h"
 #include "runtime/exec/engine.h"
@@ -72,6 +72,7 @@ bool prepare_weight_only(struct binding *b, struct bound_insn *i, const struct i
     m->convert_result = c->dtype != DT_F32 || c->step[1] != 1 || c->step[0] < c->count[1];
     m->row_bytes = m->convert_rows ? line(a->count[0] * m->k * 4) : 0;
     int64_t chunk = (int64_t)K_CHUNK * m->width, work = weight_only_work(m->k, m->block);
+    work *= m->rounded && a->count[0] > 1 ? WEIGHT_ONLY_ROWS : 1;
     m->chunk_bytes = line((chunk > work ? chunk : work) * 4);
     int64_t rows = m->convert_result ? c->count[0] : 1;
     need_scratch(b, m->row_bytes + m->chunk_bytes + line(rows * m->columns * 4) + 64);
@@ -96,14 +97,20 @@ static void round_row(float *x, int n, int block)
     }
 }
 
-/* Rows as f32, one behind the other, rounded where they are to be. */
+/* Integers are multiplied, of several rows, where kernels have instructions for that. */
+static bool multiplies_integers(const struct worker *me, const struct weight_only *m)
+{
+    return m->rounded && me->k->lanes >= 8;
+}
+
+/* Rows as f32, one behind the other; rounded, where the kernel does not do it. */
 static void convert_rows(const struct worker *me, const struct weight_only *m, const struct operand *a,
                          const char *from, int64_t rows, float *to)
 {
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
     for (int64_t r = 0; r < rows; r++, to += m->k) {
         convert_row(me, &f32, (char *)to, 1, a, from + r * a->step[0] * a->size, a->step[1], m->k);
-        if (m->rounded && rows > 1)
+        if (m->rounded && rows > 1 && !multiplies_integers(me, m))
             round_row(to, m->k, m->block);
     }
 }
@@ -146,8 +153,9 @@ void exec_weight_only_matmul(struct worker *me, const struct bound_insn *i)
     const void *x = from;
     float *y = (float *)(void *)to, *chunk = (float *)(void *)(scratch + m->row_bytes);
     static const struct operand f32 = {.dtype = DT_F32, .size = 4};
-    bool bf16 = m->bf16_row && rows == 1;
-    if (m->convert_rows && !bf16) {
+    bool integers = rows > 1 && multiplies_integers(me, m);
+    bool bf16 = m->bf16_row && (rows == 1 || integers);
+    if (m->convert_rows && !bf16 && !(integers && a->dtype == DT_F32 && a->step[1] == 1)) {
         convert_rows(me, m, a, from, rows, (float *)(void *)scratch);
         x = scratch, x_pitch = m->k;
     }
@@ -173,6 +181,10 @@ void exec_weight_only_matmul(struct worker *me, const struct bound_insn *i)
             me->k->weight_only(&w);
         if (w.y != y)
             memcpy(y, whole, sizeof(float) * (size_t)columns);
+    } else if (integers) {
+        w.y = y, w.rows = (int)rows, w.stored = (int)columns;
+        w.x_pitch = x_pitch, w.y_pitch = y_pitch;
+        me->k->weight_only_rounded(&w);
     } else {
         multiply_rows(me, m, &w, x_pitch, rows, columns, y, y_pitch);
     }

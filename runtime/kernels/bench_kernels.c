@@ -229,7 +229,8 @@ static double time_weight_only(int bits, int block, bool bf16, const void *x, co
     double start = now();
     for (size_t at = 0; at + bytes <= MEMORY_BYTES; at += bytes) {
         struct weight_only_row row = {
-            x, (const char *)w + at, y, MEMORY_K, 64, block, bits, false, 8, bf16, work};
+            .x = x, .packed = (const char *)w + at, .y = y, .k = MEMORY_K, .columns = 64, .block = block,
+            .bits = bits, .centre = 8, .bf16 = bf16, .work = work};
         kernels_get()->weight_only(&row);
     }
     return now() - start;

@@ -204,8 +204,13 @@ struct weight_only_row {
     bool zeros;               /* zero points are stored */
     float centre;
     bool bf16;   /* x is */
-    float *work; /* weight_only_work() floats */
+    float *work; /* weight_only_work() floats; of each of WEIGHT_ONLY_ROWS rounded rows */
+    /* Of weight_only_rounded, 0 as one row and all columns: rows, elements between them, columns that are stored. */
+    int rows;
+    ptrdiff_t x_pitch, y_pitch;
+    int stored;
 };
+enum { WEIGHT_ONLY_ROWS = 4 }; /* that share what is unpacked */
 static inline int weight_only_blocks(int k, int block)
 {
     return (k + block - 1) / block;
@@ -408,7 +413,7 @@ struct kernel_table {
                             const struct channel_epilogue *e);
 
     void (*weight_only)(const struct weight_only_row *w);
-    /* The same of the row rounded to 8 bits by blocks of at most WEIGHT_ONLY_ROUNDED_BLOCK (weight_only_scale). */
+    /* The same of rows rounded to 8 bits by blocks of at most WEIGHT_ONLY_ROUNDED_BLOCK (weight_only_scale). */
     void (*weight_only_rounded)(const struct weight_only_row *w);
     /* Weights k0 .. k0 + n - 1 of the first block of columns as f32 [n][pack_width(columns)]; x, y and
      * work are not used. */

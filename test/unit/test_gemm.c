@@ -460,8 +460,9 @@ static void check_weight_only(int k, int columns, int block, int bits, bool zero
     for (int i = 0; bf16 && i < k; i++)
         x[i] = bf16_to_f32(h[i] = f32_to_bf16(x[i]));
     float *work = malloc(sizeof *work * (size_t)weight_only_work(k, block));
-    struct weight_only_row row = {
-        bf16 ? (void *)h : x, packed, y, k, columns, block, bits, zeros, centre, bf16, work};
+    struct weight_only_row row = {.x = bf16 ? (void *)h : x, .packed = packed, .y = y, .k = k, .columns = columns,
+                                  .block = block, .bits = bits, .zeros = zeros, .centre = centre, .bf16 = bf16,
+                                  .work = work};
     (rounded ? table->weight_only_rounded : table->weight_only)(&row);
     for (int o = 0; o < columns; o++) {
         double e = 0, size = 0;
@@ -481,6 +482,51 @@ static void check_weight_only(int k, int columns, int block, int bits, bool zero
         assert_true(fabs(y[o] - e) <= size * 1e-5);
     }
     free(q), free(scale), free(zero), free(x), free(y), free(packed), free(h), free(work);
+}
+
+/* Each of several rows is what it is alone, and nothing is stored between them. */
+static void check_rounded_rows(int k, int columns, int block, int bits, bool bf16, int rows)
+{
+    int blocks = (k + block - 1) / block, pitch = k + 3, y_pitch = columns + 5, stored = columns - columns / 3;
+    uint8_t *q = malloc((size_t)(k * columns));
+    float *scale = random_row((size_t)(blocks * columns)), *x = random_row((size_t)(rows * pitch));
+    float *y = random_row((size_t)(rows * y_pitch)), *before = malloc(sizeof *y * (size_t)(rows * y_pitch));
+    float *one = malloc(sizeof *one * (size_t)columns);
+    uint16_t *h = malloc(sizeof *h * (size_t)(rows * pitch));
+    memcpy(before, y, sizeof *y * (size_t)(rows * y_pitch));
+    for (int i = 0; i < k * columns; i++)
+        q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
+    for (int i = 0; i < rows * pitch; i++)
+        h[i] = f32_to_bf16(x[i]);
+    struct pack_quantized shape = {k, columns, block, bits, false};
+    void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
+    pack_quantized(packed, &shape, q, 1, k, scale, NULL, 1, blocks);
+    float *work = malloc(sizeof *work * (size_t)(WEIGHT_ONLY_ROWS * weight_only_work(k, block)));
+    struct weight_only_row all = {.x = bf16 ? (void *)h : x, .packed = packed, .y = y, .k = k, .columns = columns,
+                                  .block = block, .bits = bits, .centre = 5, .bf16 = bf16, .work = work,
+                                  .rows = rows, .x_pitch = pitch, .y_pitch = y_pitch, .stored = stored};
+    table->weight_only_rounded(&all);
+    for (int r = 0; r < rows; r++) {
+        struct weight_only_row row = all;
+        row.x = bf16 ? (void *)(h + r * pitch) : x + r * pitch;
+        row.y = one, row.rows = row.stored = 0;
+        table->weight_only_rounded(&row);
+        assert_memory_equal(one, y + r * y_pitch, sizeof *y * (size_t)stored);
+        int behind = r * y_pitch + stored;
+        assert_memory_equal(before + behind, y + behind, sizeof *y * (size_t)(y_pitch - stored));
+    }
+    free(q), free(scale), free(x), free(y), free(before), free(one), free(h), free(packed), free(work);
+}
+
+static void test_rounded_rows(void **state)
+{
+    static const int blocks[] = {16, 24, 32};
+    for (int bits = 4; bits <= 8; bits += 4)
+        for (int b = 0; b < 3; b++)
+            for (int k = 1; k < 150; k += 37)
+                for (int columns = 1; columns < 140; columns += 23)
+                    for (int rows = 2; rows < 11; rows += 3)
+                        check_rounded_rows(k, columns, blocks[b], bits, rows & 1, rows);
 }
 
 static void test_weight_only(void **state)
@@ -511,13 +557,17 @@ static void test_rounded_row(void **state)
                 q[i] = (uint8_t)(bits == 8 ? (i % 3 ? 128 : 127) : i % 16);
             for (int i = 0; i < K; i++)
                 x[i] = s < 4 ? 0 : (float)((int)(next_random() % 2001) - 1000);
+            for (int i = 0; i < K; i++)
+                x[i] += fabsf(x[i]) == 500; /* 63.5 of 127: either is the nearest */
             for (int i = 0; i < COLUMNS; i++)
                 scale[i] = 0.5f;
             x[3] = s < 4 ? special[s] : 1000;
             struct pack_quantized shape = {K, COLUMNS, K, bits, false};
             uint8_t packed[64 + 4 * K * COLUMNS] __attribute__((aligned(64)));
             pack_quantized(packed, &shape, q, 1, K, scale, NULL, 1, 1);
-            struct weight_only_row row = {x, packed, y, K, COLUMNS, K, bits, false, 3, false, work};
+            struct weight_only_row row = {
+                .x = x, .packed = packed, .y = y, .k = K, .columns = COLUMNS, .block = K, .bits = bits, .centre = 3,
+                .work = work};
             assert_true(weight_only_work(K, K) <= 64 + K);
             table->weight_only_rounded(&row);
             for (int o = 0; o < COLUMNS; o++) {
@@ -526,8 +576,9 @@ static void test_rounded_row(void **state)
                     int value = bits == 8 ? (int8_t)q[o * K + i] : q[o * K + i];
                     sum += (double)rintf(x[i] * (1 / (1000.0f / 127))) * (value - 3);
                 }
+                double e = sum * (1000.0f / 127) * 0.5; /* the sum is exact, its product is rounded once */
                 if (s == 4)
-                    assert_true(fabs(y[o] - sum * (1000.0f / 127) * 0.5) <= 1e-2);
+                    assert_true(fabs(y[o] - e) <= fabs(e) * 0x1p-24 * 1.001);
                 else
                     assert_true(s < 2 ? y[o] == 0 : isnan(y[o]));
             }
@@ -539,7 +590,7 @@ int main(void)
         cmocka_unit_test(test_gemm),        cmocka_unit_test(test_steps),
         cmocka_unit_test(test_look_ahead),  cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_close_rows),  cmocka_unit_test(test_weight_only),
-        cmocka_unit_test(test_rounded_row),
+        cmocka_unit_test(test_rounded_row), cmocka_unit_test(test_rounded_rows),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
 }
