@@ -8,12 +8,12 @@
 #include "frontend/neuronx_options.h"
 #include "frontend/standalone/standalone.h"
 #include "neff/archive/archive.h"
+#include "neff/base/clock.h"
 #include "neff/isa/asm.h"
 #include "neff/base/file.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 int report_failure(const char *file, const struct diag *d)
 {
@@ -109,18 +109,11 @@ static int assemble_command(const struct command *c)
     return ok ? 0 : report_failure(c->files[0], &d);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int compile_command(struct command *c)
 {
     struct diag d = {0};
     const char *model = c->files[0];
-    double start = now();
+    double start = seconds_now();
     if (is_assembly(model))
         return assemble_command(c);
     neuronx_begin(c);
@@ -130,7 +123,7 @@ int compile_command(struct command *c)
     const char *library = kernels_of_command(c, &d);
     struct graph *g = library ? NULL : load_model(model, &c->import, &d);
     if (g && c->options.time_passes)
-        report_time("import", now() - start);
+        report_time("import", seconds_now() - start);
     int status = g && keep_fp32_check(g, &c->options, &d) && compile(&g, c, &d)
                      ? 0
                      : report_failure(library ? library : model, &d);
@@ -138,7 +131,7 @@ int compile_command(struct command *c)
     c->options.reasons = NULL;
     arena_free(&reasons.arena);
     if (status == 0 && c->options.time_passes)
-        report_time("total", now() - start);
+        report_time("total", seconds_now() - start);
     neuronx_end(c, status, d.text);
     return status;
 }

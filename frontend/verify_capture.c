@@ -2,6 +2,7 @@
 #include "frontend/verify.h"
 
 #include "neff/base/file.h"
+#include "neff/base/splitmix.h"
 #include "runtime/io/inputs.h"
 
 #include <errno.h>
@@ -183,10 +184,7 @@ void capture_free(struct capture *k)
 
 static int64_t next_random(uint64_t *state, int64_t below)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (int64_t)((z ^ (z >> 31)) >> 16) % below;
+    return (int64_t)(splitmix(state) >> 16) % below;
 }
 
 /* A symbolic dim's size: what an input from a file says, else 1 or 7. */

@@ -1,5 +1,7 @@
 #include "frontend/verify_error.h"
 
+#include "neff/base/splitmix.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,10 +181,7 @@ static bool is_quantised(const struct node *n, const struct tensor *t)
 
 static double random_sign(uint64_t *seed)
 {
-    uint64_t z = *seed += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) & 1 ? 1 : -1;
+    return splitmix(seed) & 1 ? 1 : -1;
 }
 
 /* ---- running a call again ---- */

@@ -1,5 +1,7 @@
 #include "models/fill.h"
 
+#include "neff/base/splitmix.h"
+
 #include <onnx/onnx.pb-c.h>
 #include <stdbool.h>
 #include <string.h>
@@ -40,13 +42,9 @@ struct fill_random random_from_name(const char *seed, const char *tensor)
     return (struct fill_random){hash_text(hash_text(h, "/"), tensor)};
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014): a counter passed through a mixing function. */
 uint64_t random_bits(struct fill_random *r)
 {
-    uint64_t z = r->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return splitmix(&r->state);
 }
 
 float random_unit(struct fill_random *r)

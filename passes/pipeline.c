@@ -1,9 +1,10 @@
 #include "passes/pass.h"
 
+#include "neff/base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 const struct pass passes[] = {
 #define PASS(id, from_level, doc) {#id, doc, from_level, pass_##id},
@@ -37,13 +38,6 @@ static bool check_names(const char *list, const char *flag, struct diag *d)
     return true;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void report_time(const char *name, double seconds)
 {
     struct rusage usage;
@@ -54,14 +48,14 @@ void report_time(const char *name, double seconds)
 
 static bool run_pass(const struct pass *p, struct graph *g, const struct options *o, struct diag *d)
 {
-    double start = now();
+    double start = seconds_now();
     if (!p->run(g, o, d)) {
         if (d->internal)
             fail_in(d, "pass %s", p->name);
         return false;
     }
     if (o->time_passes)
-        report_time(p->name, now() - start);
+        report_time(p->name, seconds_now() - start);
     if (o->verify_passes && !graph_verify(g, p->name, d))
         return false;
     if (o->print_after && (listed(o->print_after, "all") || listed(o->print_after, p->name))) {

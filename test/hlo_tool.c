@@ -1,33 +1,26 @@
 /*
  * HLO reader and printer from the command line, for tests and for looking into files.
  *
- *     hlo_tool print FILE...        canonical text
- *     hlo_tool check FILE...        read, print, read again, print: must be the same; one line per
- * file hlo_tool verify FILE...       must be read and verified hlo_tool refuse FILE...       must
- * be refused; prints the messages hlo_tool same FILE FILE       two files must hold the same graphs
- * (text and proto of one module) hlo_tool same-in FOLDER...    the same for module.hlo and
- * module.pb of each folder hlo_tool fragments FILE.tsv   attribute and shape fragments: name, ok or
- * fail, text hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a
- * failure
+ *     hlo_tool print FILE...          canonical text
+ *     hlo_tool check FILE...          read, print, read again, print: must be the same; one line per file
+ *     hlo_tool verify FILE...         must be read and verified
+ *     hlo_tool refuse FILE...         must be refused; prints the messages
+ *     hlo_tool same FILE FILE         two files must hold the same graphs (text and proto of one module)
+ *     hlo_tool same-in FOLDER...      the same for module.hlo and module.pb of each folder
+ *     hlo_tool fragments FILE.tsv     attribute and shape fragments: name, ok or fail, text
+ *     hlo_tool mutate SEED N FILE...  N damaged variants of each file; only a crash is a failure
  */
-#include "frontend/hlo/syntax/hlo.h"
 #include "neff/base/file.h"
+#include "neff/base/clock.h"
+#include "test/print/hlo_print.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static void quiet(void *user, const char *text)
 {
     (void)user;
     (void)text;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static char *text_of(const struct hlo_file *f, int what, size_t *size)
@@ -76,12 +69,12 @@ static bool check(const char *path)
 {
     struct hlo_file f, g;
     struct diag d = {.warn = quiet};
-    double start = now();
+    double start = seconds_now();
     if (!hlo_load(&f, path, &d)) {
         printf("FAIL %s\n", d.text);
         return false;
     }
-    double seconds = now() - start;
+    double seconds = seconds_now() - start;
     size_t first_size, second_size;
     char *first = text_of(&f, HLO_PRINT_ALL, &first_size), *second = NULL;
     bool ok = hlo_read(&g, "printed text", first, first_size, &d);

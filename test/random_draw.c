@@ -4,6 +4,8 @@
  */
 #include "test/random_families.h"
 
+#include "neff/base/splitmix.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +14,7 @@ enum { MAX_ELEMENTS = 20000 };
 
 static uint64_t next(struct recipe *r)
 {
-    uint64_t z = r->state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix(&r->state);
 }
 
 int random_below(struct recipe *r, int n)

@@ -11,6 +11,7 @@
 #include "frontend/hlo/syntax/hlo.h"
 #include "frontend/stablehlo/stablehlo.h"
 #include "neff/base/file.h"
+#include "test/print/mlir_print.h"
 
 #include <stdlib.h>
 #include <string.h>

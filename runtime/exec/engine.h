@@ -34,10 +34,7 @@ static inline char *operand_address(const struct worker *me, const struct operan
 
 static inline int64_t number_at(const struct worker *me, const struct number *n)
 {
-    int64_t v = n->base;
-    for (int i = 0; i < n->nterms; i++)
-        v += n->terms[i].coef * me->vars[n->terms[i].var];
-    return v;
+    return number_value(n, me->vars);
 }
 
 static inline bool clip_counts(const struct worker *me, const struct clip *c, int n, int64_t *count)

@@ -44,14 +44,6 @@ struct member {
 
 static const char deadlock[] = "deadlock: every engine waits for a semaphore or is done";
 
-static int64_t value_of(const struct number *n, const int64_t *vars)
-{
-    int64_t v = n->base;
-    for (int i = 0; i < n->nterms; i++)
-        v += n->terms[i].coef * vars[n->terms[i].var];
-    return v;
-}
-
 /* With the lock held. */
 static void stop(struct crew *w, const char *why)
 {
@@ -67,7 +59,7 @@ static bool wait_for(struct crew *w, const struct worker *me, const struct insn 
 {
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < insn->nwaits && !w->stopped; i++) {
-        int64_t min = value_of(&values[i], me->vars);
+        int64_t min = number_value(&values[i], me->vars);
         while (!w->stopped && w->semaphore[insn->wait[i].semaphore] < min) {
             int64_t seen = w->signals;
             if (++w->waiting + w->arrived == ENGINE_COUNT)
@@ -106,7 +98,7 @@ static bool run_stream(const struct member *m)
         const struct bound_insn *i = &k->insns[pc];
         const struct insn *insn = &k->kernel->insns[pc];
         if (i->op == INSN_loop) {
-            int64_t count = value_of(&i->imm[IMM(loop, count)], me->vars);
+            int64_t count = number_value(&i->imm[IMM(loop, count)], me->vars);
             me->vars[i->imm[IMM(loop, var)].base] = 0;
             if (count > 0)
                 left[depth++] = count;

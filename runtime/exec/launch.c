@@ -18,14 +18,6 @@
 
 /* ---- one worker ---- */
 
-static inline int64_t number_value(const struct number *n, const int64_t *vars)
-{
-    int64_t v = n->base;
-    for (int i = 0; i < n->nterms; i++)
-        v += n->terms[i].coef * vars[n->terms[i].var];
-    return v;
-}
-
 /* Between turns of loops, now and then: false when the worker is to give up. */
 static bool goes_on(struct worker *me)
 {

@@ -3,14 +3,7 @@
  */
 #include "runtime/exec/state.h"
 
-#include <time.h>
-
-static double time_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "neff/base/clock.h"
 
 void context_set_limits(struct context *c, const struct run_limits *l)
 {
@@ -27,7 +20,7 @@ const char *stop_now(const struct stop *s)
 {
     if (atomic_load_explicit(&s->cancelled, memory_order_relaxed))
         return "the run was cancelled";
-    if (s->deadline > 0 && time_now() > s->deadline)
+    if (s->deadline > 0 && seconds_now() > s->deadline)
         return "the run takes longer than its limit";
     return NULL;
 }
@@ -36,7 +29,7 @@ void limits_start(struct context *c)
 {
     c->steps_left = c->limits.steps > 0 ? c->limits.steps : INT64_MAX;
     c->env.max_bytes = c->limits.bytes;
-    c->stop.deadline = c->limits.seconds > 0 ? time_now() + c->limits.seconds : 0;
+    c->stop.deadline = c->limits.seconds > 0 ? seconds_now() + c->limits.seconds : 0;
 }
 
 void limits_end(struct context *c)

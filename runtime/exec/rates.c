@@ -1,11 +1,11 @@
 #include "runtime/exec/rates.h"
 
+#include "neff/base/clock.h"
 #include "runtime/exec/memory.h"
 #include "runtime/exec/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = 64, COLUMNS = 64, K = 512, TILE_BYTES = 4 * COLUMNS * K };
 enum { MEMORY_BYTES = 64 << 20, CACHE_BYTES = 256 << 10, ROW = 16384 /* elements */ };
@@ -19,24 +19,17 @@ struct rate_job {
     size_t pitch;
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Seconds of the fastest of some turns by all workers. */
 static double fastest(struct rate_job *j, void (*work)(void *job, int worker), int turns)
 {
     double min = 0;
     for (int i = 0; i < turns; i++) {
-        double start = now();
+        double start = seconds_now();
         if (j->pool)
             pool_run(j->pool, j->workers, work, j);
         else
             work(j, 0);
-        double seconds = now() - start;
+        double seconds = seconds_now() - start;
         min = i == 0 || seconds < min ? seconds : min;
     }
     return min;

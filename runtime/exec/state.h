@@ -84,6 +84,13 @@ struct number { /* an affine immediate */
     uint16_t nterms;
     const struct term *terms;
 };
+static inline int64_t number_value(const struct number *n, const int64_t *vars)
+{
+    int64_t v = n->base;
+    for (int i = 0; i < n->nterms; i++)
+        v += n->terms[i].coef * vars[n->terms[i].var];
+    return v;
+}
 
 struct worker;
 struct bound_insn;
@@ -151,7 +158,7 @@ struct kernel_cache { /* of a kernel bound when launched */
 /* What ends a run before its time; workers look at it too. */
 struct stop {
     atomic_bool cancelled;
-    double deadline; /* of this run, as time_now tells it; 0: none */
+    double deadline; /* of this run, as seconds_now tells it; 0: none */
 };
 /* Why to stop, or NULL. */
 const char *stop_now(const struct stop *s);

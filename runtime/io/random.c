@@ -1,15 +1,9 @@
 #include "runtime/io/random.h"
 
+#include "neff/base/splitmix.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
 
 void random_fill(struct tensor *t, const struct value_range *range, uint64_t seed)
 {
@@ -21,7 +15,7 @@ void random_fill(struct tensor *t, const struct value_range *range, uint64_t see
         choices = (uint64_t)range->high - (uint64_t)range->low + 1;
     }
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
-        uint64_t r = next_random(&seed) >> 11;
+        uint64_t r = splitmix(&seed) >> 11;
         if (class == DTC_FLOAT || class == DTC_COMPLEX)
             dtype_store_f64(t->dtype, t->data, (size_t)k,
                             (double)r / (double)(UINT64_C(1) << 52) - 1);
@@ -96,16 +90,16 @@ static struct axes_range random_box(const struct tensor *t, int first, uint64_t 
         b.at[axis] = 0, b.n[axis] = size;
         if (axis < first || size <= LONG_AXIS)
             continue;
-        b.n[axis] = 1 + (int64_t)((next_random(seed) >> 11) % (uint64_t)size);
-        b.n[axis] = 1 + (int64_t)((next_random(seed) >> 11) % (uint64_t)b.n[axis]);
-        b.at[axis] = (int64_t)((next_random(seed) >> 11) % (uint64_t)(size - b.n[axis] + 1));
+        b.n[axis] = 1 + (int64_t)((splitmix(seed) >> 11) % (uint64_t)size);
+        b.n[axis] = 1 + (int64_t)((splitmix(seed) >> 11) % (uint64_t)b.n[axis]);
+        b.at[axis] = (int64_t)((splitmix(seed) >> 11) % (uint64_t)(size - b.n[axis] + 1));
     }
     return b;
 }
 
 static double random_step(uint64_t *seed)
 {
-    return (double)(next_random(seed) >> 11) / (double)(UINT64_C(1) << 51) - 2;
+    return (double)(splitmix(seed) >> 11) / (double)(UINT64_C(1) << 51) - 2;
 }
 
 /* One value in each place along the short axes: channels differ. */
@@ -140,6 +134,6 @@ void steps_fill(struct tensor *t, const struct value_range *range, uint64_t seed
         struct axes_range b = random_box(t, first, &seed);
         for (int axis = first; !i && axis < t->rank; axis++) /* the first covers all */
             b.at[axis] = 0, b.n[axis] = t->dims[axis];
-        fill_box(t, &b, next_random(&seed));
+        fill_box(t, &b, splitmix(&seed));
     }
 }

@@ -7,6 +7,7 @@
  * Of matrix tiles the best of some turns is shown, in GFLOP/s; W and A of one tile stay in cache, as in a blocked
  * product.
  */
+#include "neff/base/clock.h"
 #include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 
@@ -14,14 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *filled(size_t bytes)
 {
@@ -35,10 +28,10 @@ static void *filled(size_t bytes)
 static double time_tile(const struct gemm *g, const void *a, const void *w, void *c, double flops)
 {
     int runs = (int)(2e-3 * 60e9 / flops) + 1;
-    double start = now();
+    double start = seconds_now();
     for (int i = 0; i < runs; i++)
         gemm_run(g, kernels_get(), a, w, c);
-    return (now() - start) / runs;
+    return (seconds_now() - start) / runs;
 }
 
 static void bench_gemm(enum gemm_type type, const char *name)
@@ -102,11 +95,11 @@ static void bench_rows(void)
     for (int a = 0; a < ACTIVATION_COUNT; a++) {
         double best = 1;
         for (int i = 0; i < 20; i++) {
-            double start = now();
+            double start = seconds_now();
             for (int j = 0; j < 20; j++)
                 t->activation[a]((struct out_row){y, 1}, (struct in_row){x, 1},
                                  (struct in_row){0, 0}, (struct in_row){0, 0}, N, p);
-            double s = (now() - start) / 20;
+            double s = (seconds_now() - start) / 20;
             best = s < best ? s : best;
         }
         printf("  %-18s %6.3f\n", names[a], best * 1e9 / N);
@@ -153,10 +146,10 @@ static void bench_depthwise(void)
                                       false};
             double best = 1, flops = 2.0 * kernel * kernel * out_width * channels;
             for (int j = 0; j < 20; j++) {
-                double start = now();
+                double start = seconds_now();
                 for (int n = 0; n < 50; n++)
                     t->depthwise(&d);
-                double s = (now() - start) / 50;
+                double s = (seconds_now() - start) / 50;
                 best = s < best ? s : best;
             }
             printf(" %6.1f", flops / best * 1e-9);
@@ -193,7 +186,7 @@ static double time_reading(const void *p, size_t bytes, int threads)
     pthread_t id;
     struct reading part[2];
     size_t n = bytes / sizeof(float) / (size_t)threads;
-    double start = now();
+    double start = seconds_now();
     for (int i = 0; i < threads; i++)
         part[i] = (struct reading){(const float *)p + (size_t)i * n, n, 0};
     bool started = threads > 1 && pthread_create(&id, NULL, read_all, &part[1]) == 0;
@@ -202,7 +195,7 @@ static double time_reading(const void *p, size_t bytes, int threads)
         read_all(&part[1]);
     if (started)
         pthread_join(id, NULL);
-    return now() - start;
+    return seconds_now() - start;
 }
 
 /* All of the memory as weights of the type, row after row of products. */
@@ -214,10 +207,10 @@ static double time_one_row(enum gemm_type type, const void *x, const void *w, fl
     struct gemm g;
     gemm_prepare(&g, &tile, kernels_get()->lanes);
     size_t block = sizes[type] * MEMORY_K * 64;
-    double start = now();
+    double start = seconds_now();
     for (size_t at = 0; at + block <= MEMORY_BYTES; at += block)
         gemm_run(&g, kernels_get(), x, (const char *)w + at, y);
-    return now() - start;
+    return seconds_now() - start;
 }
 
 static double time_weight_only(int bits, int block, bool bf16, const void *x, const void *w,
@@ -226,14 +219,14 @@ static double time_weight_only(int bits, int block, bool bf16, const void *x, co
     static float work[2 * MEMORY_K];
     struct pack_quantized shape = {MEMORY_K, 64, block, bits, false};
     size_t bytes = pack_quantized_size(&shape);
-    double start = now();
+    double start = seconds_now();
     for (size_t at = 0; at + bytes <= MEMORY_BYTES; at += bytes) {
         struct weight_only_row row = {
             .x = x, .packed = (const char *)w + at, .y = y, .k = MEMORY_K, .columns = 64, .block = block,
             .bits = bits, .centre = 8, .bf16 = bf16, .work = work};
         kernels_get()->weight_only(&row);
     }
-    return now() - start;
+    return seconds_now() - start;
 }
 
 static void bench_memory(void)

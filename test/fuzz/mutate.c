@@ -1,5 +1,7 @@
 #include "test/fuzz/mutate.h"
 
+#include "neff/base/splitmix.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,10 +10,7 @@
 
 uint64_t mutate_random(uint64_t *seed)
 {
-    uint64_t z = *seed += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix(seed);
 }
 
 size_t mutate_below(uint64_t *seed, size_t n)

@@ -7,6 +7,7 @@
 
 #include "neff/isa/asm.h"
 #include "neff/archive/archive.h"
+#include "neff/base/splitmix.h"
 #include "neff/isa/streams.h"
 
 #include <setjmp.h>
@@ -24,10 +25,7 @@ struct test_random {
 };
 static inline uint64_t next_random(struct test_random *r)
 {
-    uint64_t z = r->state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    return splitmix(&r->state);
 }
 static inline int below(struct test_random *r, int n)
 {

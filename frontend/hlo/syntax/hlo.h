@@ -7,8 +7,8 @@
  *
  * What is the same has one form, whatever it was read from: an attribute that equals its default is
  * absent, a row-major layout without tiles is NULL, `op-start` sugar is an async-start that calls a
- * computation, old comparison opcodes are compare. hlo_print writes that form, and reading what it
- * wrote gives the same module.
+ * computation, old comparison opcodes are compare. hlo_print (test/print) writes that form, and
+ * reading what it wrote gives the same module.
  */
 #ifndef FRONTEND_HLO_HLO_H
 #define FRONTEND_HLO_HLO_H
@@ -463,6 +463,8 @@ struct hlo_shape *hlo_shape_new(struct arena *a, enum hlo_type type, int rank, c
 struct hlo_shape *hlo_shape_tuple(struct arena *a, int count,
                                   const struct hlo_shape *const *elements);
 /* As written in text, for messages. */
+/* As text; `layout`, or NULL, prints what follows each array's dims. */
+void hlo_put_shape(FILE *f, const struct hlo_shape *s, void (*layout)(FILE *f, const struct hlo_shape *s));
 const char *hlo_shape_text(struct arena *a, const struct hlo_shape *s);
 
 /* ---- whole files (load.c) ---- */
@@ -496,14 +498,5 @@ bool hlo_detect(const void *data, size_t size);
 
 /* Every opcode and custom-call target that can be compiled, one name a line. */
 void hlo_list_operators(FILE *out);
-
-/* ---- printing (print.c) ---- */
-
-enum {
-    HLO_PRINT_METADATA = 1, /* metadata, origin, statistics and the stack tables */
-    HLO_PRINT_HINTS = 2,    /* what only text carries: replica counts and the like */
-    HLO_PRINT_ALL = 3,
-};
-void hlo_print(FILE *out, const struct hlo_module *m, int what);
 
 #endif

@@ -1,6 +1,6 @@
 #include "frontend/hlo/syntax/hlo.h"
-#include "frontend/hlo/syntax/print.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 bool hlo_is_array(const struct hlo_shape *s)
@@ -58,6 +58,31 @@ struct hlo_shape *hlo_shape_tuple(struct arena *a, int count,
     return s;
 }
 
+void hlo_put_shape(FILE *f, const struct hlo_shape *s, void (*layout)(FILE *f, const struct hlo_shape *s))
+{
+    if (s->type == HLO_TUPLE || s->type == HLO_BUFFER) {
+        fputs(s->type == HLO_BUFFER ? "b(" : "(", f);
+        for (int k = 0; k < s->count; k++) {
+            if (k)
+                fputs(", ", f);
+            hlo_put_shape(f, s->elements[k], layout);
+        }
+        fputc(')', f);
+        return;
+    }
+    fprintf(f, "%s[", hlo_type_name(s->type));
+    for (int k = 0; k < s->rank; k++) {
+        fputs(k ? "," : "", f);
+        if (s->dims[k] < 0)
+            fputc('?', f);
+        else
+            fprintf(f, "%s%" PRId64, s->dynamic && s->dynamic[k] ? "<=" : "", s->dims[k]);
+    }
+    fputc(']', f);
+    if (layout)
+        layout(f, s);
+}
+
 const char *hlo_shape_text(struct arena *a, const struct hlo_shape *s)
 {
     char *text = NULL;
@@ -65,7 +90,7 @@ const char *hlo_shape_text(struct arena *a, const struct hlo_shape *s)
     FILE *f = open_memstream(&text, &size);
     if (!f)
         return "?";
-    hlo_print_shape(f, s, false);
+    hlo_put_shape(f, s, NULL);
     fclose(f);
     const char *copy = arena_strndup(a, text, size > 500 ? 500 : size);
     free(text);

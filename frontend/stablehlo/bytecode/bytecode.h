@@ -84,12 +84,21 @@ struct mlir_attr *bc_int_attr(struct bc_reader *r, int64_t v, int dtype);
 struct mlir_attr *bc_enum(struct bc_reader *r, const char *name, const char *const *values,
                           int count, uint64_t v);
 struct mlir_attr *bc_ints(struct bc_reader *r, struct bc_cursor *c); /* signed varints */
+const struct mlir_attr *bc_type_attr(struct bc_reader *r, struct bc_cursor *c);
+/* Attributes; of a dictionary with their names before them. */
+const struct mlir_attr *bc_list(struct bc_reader *r, struct bc_cursor *c, bool dictionary);
 struct mlir_type *bc_new_type(struct bc_reader *r, enum mlir_type_kind kind);
 bool bc_types(struct bc_reader *r, struct bc_cursor *c, const struct mlir_type ***v, int *count);
+const struct mlir_type *bc_listed(struct bc_reader *r, struct bc_cursor *c, enum mlir_type_kind kind); /* of types */
+const struct mlir_type *bc_function(struct bc_reader *r, struct bc_cursor *c);
+const struct mlir_type *bc_index(struct bc_reader *r);
+const struct mlir_type *bc_unranked(struct bc_reader *r, struct bc_cursor *c);
+const struct mlir_type *bc_shaped(struct bc_reader *r, struct bc_cursor *c, enum mlir_type_kind kind, bool encoded);
 const struct mlir_type *bc_complex(struct bc_reader *r, const struct mlir_type *part);
 /* Elements of a dense attribute: raw, one for all, or booleans as bits. */
 const struct mlir_attr *bc_dense(struct bc_reader *r, struct bc_cursor *c,
                                  const struct mlir_type *t, const uint8_t *p, size_t n);
+const struct mlir_attr *bc_elements(struct bc_reader *r, struct bc_cursor *c); /* type, bytes */
 bool bc_blob(struct bc_cursor *c, const uint8_t **p, size_t *n); /* length, bytes */
 const struct mlir_type *bc_quantized(struct bc_reader *r, struct bc_cursor *c, bool per_axis);
 

@@ -55,9 +55,37 @@ static struct mlir_attr *opaque(struct bc_reader *r, const char *text)
     return a;
 }
 
+/* CHLO has no types of its own. */
+static const struct mlir_type *no_type(struct bc_reader *r, struct bc_cursor *c)
+{
+    (void)r, (void)c;
+    return NULL;
+}
+
+/* Dialects that have readers here, besides MLIR's own. */
+static const struct dialect {
+    const char *name;
+    const struct mlir_attr *(*attr)(struct bc_reader *r, struct bc_cursor *c);
+    const struct mlir_type *(*type)(struct bc_reader *r, struct bc_cursor *c);
+} dialects[] = {
+    {"vhlo", bc_vhlo_attr, bc_vhlo_type},
+    {"stablehlo", bc_stablehlo_attr, bc_stablehlo_type},
+    {"chlo", bc_chlo_attr, no_type},
+    {"quant", NULL, bc_quant_type},
+};
+
+static const struct dialect *dialect_of(const struct bc_reader *r, const struct bc_entry *e)
+{
+    for (size_t k = 0; k < sizeof dialects / sizeof *dialects; k++)
+        if (is_dialect(r, e, dialects[k].name))
+            return &dialects[k];
+    return NULL;
+}
+
 static void decode_attr(struct bc_reader *r, struct bc_entry *e)
 {
     struct bc_cursor c = {e->p, e->p + e->size, false};
+    const struct dialect *from = dialect_of(r, e);
     if (!enter(r, e))
         return;
     if (!e->custom) {
@@ -66,22 +94,24 @@ static void decode_attr(struct bc_reader *r, struct bc_entry *e)
         e->attr = mlir_parse_attr(r->arena, r->file, s, n, r->d);
     } else if (is_dialect(r, e, "builtin")) {
         e->attr = bc_builtin_attr(r, &c, &e->loc);
-    } else if (is_dialect(r, e, "vhlo")) {
-        e->attr = bc_vhlo_attr(r, &c);
-    } else if (is_dialect(r, e, "stablehlo")) {
-        e->attr = bc_stablehlo_attr(r, &c);
-    } else if (is_dialect(r, e, "chlo")) {
-        e->attr = bc_chlo_attr(r, &c);
     } else {
-        e->attr = opaque(r, unread(r, e, '#'));
+        e->attr = from && from->attr ? from->attr(r, &c) : opaque(r, unread(r, e, '#'));
     }
     if (!leave(r, e, &c, e->attr || e->loc))
         e->attr = NULL;
 }
 
+static const struct mlir_type *unread_type(struct bc_reader *r, const struct bc_entry *e)
+{
+    struct mlir_type *t = bc_new_type(r, MT_OTHER);
+    t->text = unread(r, e, '!');
+    return t;
+}
+
 static void decode_type(struct bc_reader *r, struct bc_entry *e)
 {
     struct bc_cursor c = {e->p, e->p + e->size, false};
+    const struct dialect *from = dialect_of(r, e);
     if (!enter(r, e))
         return;
     if (!e->custom) {
@@ -90,16 +120,8 @@ static void decode_type(struct bc_reader *r, struct bc_entry *e)
         e->type = mlir_parse_type(r->arena, r->file, s, n, r->d);
     } else if (is_dialect(r, e, "builtin")) {
         e->type = bc_builtin_type(r, &c);
-    } else if (is_dialect(r, e, "vhlo")) {
-        e->type = bc_vhlo_type(r, &c);
-    } else if (is_dialect(r, e, "stablehlo")) {
-        e->type = bc_stablehlo_type(r, &c);
-    } else if (is_dialect(r, e, "quant")) {
-        e->type = bc_quant_type(r, &c);
-    } else if (!is_dialect(r, e, "chlo")) {
-        struct mlir_type *t = bc_new_type(r, MT_OTHER);
-        t->text = unread(r, e, '!');
-        e->type = t;
+    } else {
+        e->type = from ? from->type(r, &c) : unread_type(r, e);
     }
     if (!leave(r, e, &c, e->type != NULL))
         e->type = NULL;
@@ -202,6 +224,30 @@ struct mlir_attr *bc_ints(struct bc_reader *r, struct bc_cursor *c)
     return a;
 }
 
+const struct mlir_attr *bc_type_attr(struct bc_reader *r, struct bc_cursor *c)
+{
+    struct mlir_attr *a = mlir_attr_new(r->arena, MA_TYPE);
+    return (a->type = bc_type(r, c)) ? a : NULL;
+}
+
+const struct mlir_attr *bc_list(struct bc_reader *r, struct bc_cursor *c, bool dictionary)
+{
+    struct mlir_attr *a = mlir_attr_new(r->arena, dictionary ? MA_DICT : MA_ARRAY);
+    int n = bc_count(c);
+    a->items = ARENA_ARRAY(r->arena, const struct mlir_attr *, n + 1);
+    a->keys = dictionary ? ARENA_ARRAY(r->arena, const char *, n + 1) : NULL;
+    for (; a->count < n; a->count++) {
+        const struct mlir_attr *key = dictionary ? bc_attr(r, c) : NULL;
+        if (dictionary && !key)
+            return NULL;
+        if (key)
+            a->keys[a->count] = mlir_text(key);
+        if (!(a->items[a->count] = bc_attr(r, c)))
+            return NULL;
+    }
+    return a;
+}
+
 struct mlir_type *bc_new_type(struct bc_reader *r, enum mlir_type_kind kind)
 {
     struct mlir_type *t = arena_alloc(r->arena, sizeof *t);
@@ -220,6 +266,59 @@ bool bc_types(struct bc_reader *r, struct bc_cursor *c, const struct mlir_type *
         if (!(w[(*count)++] = bc_type(r, c)))
             return false;
     return !c->bad;
+}
+
+const struct mlir_type *bc_listed(struct bc_reader *r, struct bc_cursor *c, enum mlir_type_kind kind)
+{
+    struct mlir_type *t = bc_new_type(r, kind);
+    return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+}
+
+const struct mlir_type *bc_function(struct bc_reader *r, struct bc_cursor *c)
+{
+    struct mlir_type *t = bc_new_type(r, MT_FUNCTION);
+    if (!bc_types(r, c, &t->types, &t->count))
+        return NULL;
+    t->inputs = t->count;
+    return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+}
+
+const struct mlir_type *bc_index(struct bc_reader *r)
+{
+    struct mlir_type *t = bc_new_type(r, MT_INDEX);
+    t->dtype = DT_I64;
+    return t;
+}
+
+const struct mlir_type *bc_unranked(struct bc_reader *r, struct bc_cursor *c)
+{
+    struct mlir_type *t = bc_new_type(r, MT_TENSOR);
+    t->rank = -1;
+    return (t->element = bc_type(r, c)) ? t : NULL;
+}
+
+static bool shape(struct bc_reader *r, struct bc_cursor *c, struct mlir_type *t)
+{
+    int n = bc_count(c);
+    if (n > MLIR_MAX_RANK)
+        return bc_fail(r, c, "a shape of %d dimensions", n);
+    t->rank = n;
+    t->dims = ARENA_ARRAY(r->arena, int64_t, n + 1);
+    for (int k = 0; k < n; k++) {
+        int64_t v = bc_signed(c);
+        if (v < 0 && v != INT64_MIN && v != -1)
+            return bc_fail(r, c, "a dimension of size %lld", (long long)v);
+        t->dims[k] = v < 0 ? MLIR_DYNAMIC : v;
+    }
+    return true;
+}
+
+const struct mlir_type *bc_shaped(struct bc_reader *r, struct bc_cursor *c, enum mlir_type_kind kind, bool encoded)
+{
+    struct mlir_type *t = bc_new_type(r, kind);
+    if (encoded && !(t->encoding = bc_attr(r, c)))
+        return NULL;
+    return shape(r, c, t) && (t->element = bc_type(r, c)) ? t : NULL;
 }
 
 const struct mlir_type *bc_complex(struct bc_reader *r, const struct mlir_type *part)
@@ -282,6 +381,14 @@ const struct mlir_attr *bc_dense(struct bc_reader *r, struct bc_cursor *c,
     }
     a->data = copy;
     return a;
+}
+
+const struct mlir_attr *bc_elements(struct bc_reader *r, struct bc_cursor *c)
+{
+    const struct mlir_type *t = bc_type(r, c);
+    const uint8_t *p;
+    size_t n;
+    return t && bc_blob(c, &p, &n) ? bc_dense(r, c, t, p, n) : NULL;
 }
 
 const struct mlir_type *bc_quantized(struct bc_reader *r, struct bc_cursor *c, bool per_axis)

@@ -5,33 +5,6 @@
 
 /* ---- attributes ---- */
 
-static const struct mlir_attr *array(struct bc_reader *r, struct bc_cursor *c)
-{
-    struct mlir_attr *a = mlir_attr_new(r->arena, MA_ARRAY);
-    int n = bc_count(c);
-    a->items = ARENA_ARRAY(r->arena, const struct mlir_attr *, n + 1);
-    for (; a->count < n; a->count++)
-        if (!(a->items[a->count] = bc_attr(r, c)))
-            return NULL;
-    return a;
-}
-
-static const struct mlir_attr *dictionary(struct bc_reader *r, struct bc_cursor *c)
-{
-    struct mlir_attr *a = mlir_attr_new(r->arena, MA_DICT);
-    int n = bc_count(c);
-    a->items = ARENA_ARRAY(r->arena, const struct mlir_attr *, n + 1);
-    a->keys = ARENA_ARRAY(r->arena, const char *, n + 1);
-    for (; a->count < n; a->count++) {
-        const struct mlir_attr *key = bc_attr(r, c), *v = key ? bc_attr(r, c) : NULL;
-        if (!v)
-            return NULL;
-        a->keys[a->count] = mlir_text(key);
-        a->items[a->count] = v;
-    }
-    return a;
-}
-
 static const struct mlir_attr *string(struct bc_reader *r, struct bc_cursor *c, bool typed)
 {
     struct mlir_attr *a = mlir_attr_new(r->arena, MA_STRING);
@@ -125,14 +98,6 @@ static const struct mlir_attr *typed_array(struct bc_reader *r, struct bc_cursor
             a->ints[k] = dtype_load_i64(a->type->dtype, copy, k);
         }
     return a;
-}
-
-static const struct mlir_attr *elements(struct bc_reader *r, struct bc_cursor *c)
-{
-    const struct mlir_type *t = bc_type(r, c);
-    const uint8_t *p;
-    size_t n;
-    return t && bc_blob(c, &p, &n) ? bc_dense(r, c, t, p, n) : NULL;
 }
 
 static const struct mlir_attr *strings(struct bc_reader *r, struct bc_cursor *c)
@@ -236,19 +201,16 @@ const struct mlir_attr *bc_builtin_attr(struct bc_reader *r, struct bc_cursor *c
     uint64_t code = bc_varint(c);
     switch (code) {
     case 0:
-        return array(r, c);
     case 1:
-        return dictionary(r, c);
+        return bc_list(r, c, code == 1);
     case 2:
     case 3:
         return string(r, c, code == 3);
     case 4:
     case 5:
         return symbol(r, c, code == 5);
-    case 6: {
-        struct mlir_attr *a = mlir_attr_new(r->arena, MA_TYPE);
-        return (a->type = bc_type(r, c)) ? a : NULL;
-    }
+    case 6:
+        return bc_type_attr(r, c);
     case 7:
         return mlir_attr_new(r->arena, MA_UNIT);
     case 8:
@@ -268,7 +230,7 @@ const struct mlir_attr *bc_builtin_attr(struct bc_reader *r, struct bc_cursor *c
     case 17:
         return typed_array(r, c);
     case 18:
-        return elements(r, c);
+        return bc_elements(r, c);
     case 19:
         return strings(r, c);
     default:
@@ -291,36 +253,11 @@ static const struct mlir_type *integer(struct bc_reader *r, uint64_t v)
     return t;
 }
 
-static bool shape(struct bc_reader *r, struct bc_cursor *c, struct mlir_type *t)
-{
-    int n = bc_count(c);
-    if (n > MLIR_MAX_RANK)
-        return bc_fail(r, c, "a shape of %d dimensions", n);
-    t->rank = n;
-    t->dims = ARENA_ARRAY(r->arena, int64_t, n + 1);
-    for (int k = 0; k < n; k++) {
-        int64_t v = bc_signed(c);
-        if (v < 0 && v != INT64_MIN && v != -1)
-            return bc_fail(r, c, "a dimension of size %lld", (long long)v);
-        t->dims[k] = v < 0 ? MLIR_DYNAMIC : v;
-    }
-    return true;
-}
-
 static const struct mlir_type *named(struct bc_reader *r, const char *name)
 {
     struct mlir_type *t = bc_new_type(r, MT_OTHER);
     t->text = name;
     return t;
-}
-
-static const struct mlir_type *shaped(struct bc_reader *r, struct bc_cursor *c,
-                                      enum mlir_type_kind kind, bool encoding_first)
-{
-    struct mlir_type *t = bc_new_type(r, kind);
-    if (encoding_first && !(t->encoding = bc_attr(r, c)))
-        return NULL;
-    return shape(r, c, t) && (t->element = bc_type(r, c)) ? t : NULL;
 }
 
 /* Floats by their codes; NULL: no float. */
@@ -341,37 +278,27 @@ static const struct mlir_type *float_type(struct bc_reader *r, uint64_t code)
 const struct mlir_type *bc_builtin_type(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t code = bc_varint(c);
-    struct mlir_type *t;
     switch (code) {
     case 0:
         return integer(r, bc_varint(c));
     case 1:
-        t = bc_new_type(r, MT_INDEX);
-        t->dtype = DT_I64;
-        return t;
+        return bc_index(r);
     case 2:
-        t = bc_new_type(r, MT_FUNCTION);
-        if (!bc_types(r, c, &t->types, &t->count))
-            return NULL;
-        t->inputs = t->count;
-        return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+        return bc_function(r, c);
     case 9:
         return bc_complex(r, bc_type(r, c));
     case 10:
-        return shaped(r, c, MT_BUFFER, false);
+        return bc_shaped(r, c, MT_BUFFER, false);
     case 12:
         return bc_new_type(r, MT_NONE);
     case 13:
-        return shaped(r, c, MT_TENSOR, false);
+        return bc_shaped(r, c, MT_TENSOR, false);
     case 14:
-        return shaped(r, c, MT_TENSOR, true);
+        return bc_shaped(r, c, MT_TENSOR, true);
     case 15:
-        t = bc_new_type(r, MT_TUPLE);
-        return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+        return bc_listed(r, c, MT_TUPLE);
     case 18:
-        t = bc_new_type(r, MT_TENSOR);
-        t->rank = -1;
-        return (t->element = bc_type(r, c)) ? t : NULL;
+        return bc_unranked(r, c);
     default:
         return float_type(r, code);
     }

@@ -50,13 +50,6 @@ static struct mlir_attr *empty(struct bc_reader *r, const char *name)
     return mlir_struct(r->arena, "stablehlo", name, &(struct mlir_dict){0});
 }
 
-static struct mlir_attr *type_attr(struct bc_reader *r, const struct mlir_type *t)
-{
-    struct mlir_attr *a = mlir_attr_new(r->arena, MA_TYPE);
-    a->type = t;
-    return t ? a : NULL;
-}
-
 static struct mlir_attr *real_attr(struct bc_reader *r, double v)
 {
     struct mlir_attr *a = mlir_attr_new(r->arena, MA_FLOAT);
@@ -85,7 +78,7 @@ static const struct mlir_attr *algorithm(struct bc_reader *r, struct bc_cursor *
                                          "num_primitive_operations"};
     struct mlir_attr *a = empty(r, "dot_algorithm");
     for (int k = 0; k < 3; k++) {
-        struct mlir_attr *t = type_attr(r, bc_type(r, c));
+        const struct mlir_attr *t = bc_type_attr(r, c);
         if (!t)
             return NULL;
         put(r, a, types[k], t);
@@ -232,36 +225,17 @@ const struct mlir_attr *bc_stablehlo_attr(struct bc_reader *r, struct bc_cursor 
 
 const struct mlir_type *bc_stablehlo_type(struct bc_reader *r, struct bc_cursor *c)
 {
-    struct mlir_type *t;
     switch (bc_varint(c)) {
     case 0:
         return bc_new_type(r, MT_TOKEN);
     case 1:
-        t = bc_new_type(r, MT_FUTURE);
-        return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+        return bc_listed(r, c, MT_FUTURE);
     default:
         return NULL;
     }
 }
 
 /* ---- VHLO ---- */
-
-static const struct mlir_attr *vhlo_list(struct bc_reader *r, struct bc_cursor *c, bool dictionary)
-{
-    struct mlir_attr *a = mlir_attr_new(r->arena, dictionary ? MA_DICT : MA_ARRAY);
-    int n = bc_count(c);
-    a->items = ARENA_ARRAY(r->arena, const struct mlir_attr *, n + 1);
-    a->keys = ARENA_ARRAY(r->arena, const char *, n + 1);
-    for (; a->count < n; a->count++) {
-        const struct mlir_attr *key = dictionary ? bc_attr(r, c) : NULL;
-        if (dictionary && !key)
-            return NULL;
-        a->keys[a->count] = mlir_text(key);
-        if (!(a->items[a->count] = bc_attr(r, c)))
-            return NULL;
-    }
-    return a;
-}
 
 static const struct mlir_attr *vhlo_number(struct bc_reader *r, struct bc_cursor *c, bool real)
 {
@@ -305,14 +279,6 @@ static const struct mlir_attr *vhlo_mesh(struct bc_reader *r, struct bc_cursor *
     return a;
 }
 
-static const struct mlir_attr *vhlo_dense(struct bc_reader *r, struct bc_cursor *c)
-{
-    const struct mlir_type *t = bc_type(r, c);
-    const uint8_t *p;
-    size_t n;
-    return t && bc_blob(c, &p, &n) ? bc_dense(r, c, t, p, n) : NULL;
-}
-
 const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
 {
     uint64_t code = bc_varint(c);
@@ -320,7 +286,7 @@ const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
     switch (code) {
     case 1:
     case 6:
-        return vhlo_list(r, c, code == 6);
+        return bc_list(r, c, code == 6);
     case 2:
         a = mlir_attr_new(r->arena, MA_BOOL);
         a->i = bc_varint(c) != 0;
@@ -350,11 +316,11 @@ const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
         a->text = bc_string(r, c, &a->size);
         return a;
     case 15:
-        return vhlo_dense(r, c);
+        return bc_elements(r, c);
     case 16:
         return ENUM("transpose", transposes);
     case 17:
-        return type_attr(r, bc_type(r, c));
+        return bc_type_attr(r, c);
     case 18:
         return bounds(r, c);
     case 19:
@@ -370,28 +336,6 @@ const struct mlir_attr *bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c)
     default:
         return NULL;
     }
-}
-
-static const struct mlir_type *vhlo_tensor(struct bc_reader *r, struct bc_cursor *c,
-                                           enum mlir_type_kind kind, bool encoded)
-{
-    struct mlir_type *t = bc_new_type(r, kind);
-    if (encoded && !(t->encoding = bc_attr(r, c)))
-        return NULL;
-    t->rank = bc_count(c);
-    if (t->rank > MLIR_MAX_RANK) {
-        bc_fail(r, c, "a shape of %d dimensions", t->rank);
-        return NULL;
-    }
-    t->dims = ARENA_ARRAY(r->arena, int64_t, t->rank + 1);
-    for (int k = 0; k < t->rank; k++) {
-        t->dims[k] = bc_signed(c);
-        if (t->dims[k] == INT64_MIN)
-            t->dims[k] = MLIR_DYNAMIC;
-        if (t->dims[k] < MLIR_DYNAMIC)
-            c->bad = true;
-    }
-    return (t->element = bc_type(r, c)) ? t : NULL;
 }
 
 const struct mlir_type *bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c)
@@ -412,31 +356,22 @@ const struct mlir_type *bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c)
     case 1:
         return bc_complex(r, bc_type(r, c));
     case 8:
-        t = bc_new_type(r, MT_FUNCTION);
-        if (!bc_types(r, c, &t->types, &t->count))
-            return NULL;
-        t->inputs = t->count;
-        return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+        return bc_function(r, c);
     case 9:
-        t = bc_new_type(r, MT_INDEX);
-        t->dtype = DT_I64;
-        return t;
+        return bc_index(r);
     case 20:
     case 21:
-        return vhlo_tensor(r, c, MT_TENSOR, code == 21);
+        return bc_shaped(r, c, MT_TENSOR, code == 21);
     case 22:
         return bc_new_type(r, MT_TOKEN);
     case 23:
     case 42:
-        t = bc_new_type(r, code == 23 ? MT_TUPLE : MT_FUTURE);
-        return bc_types(r, c, &t->types, &t->count) ? t : NULL;
+        return bc_listed(r, c, code == 23 ? MT_TUPLE : MT_FUTURE);
     case 24:
     case 30:
         return bc_quantized(r, c, code == 30);
     case 25:
-        t = bc_new_type(r, MT_TENSOR);
-        t->rank = -1;
-        return (t->element = bc_type(r, c)) ? t : NULL;
+        return bc_unranked(r, c);
     case 26:
         t = bc_new_type(r, MT_OTHER);
         t->text = "!shape.witness";
@@ -448,7 +383,7 @@ const struct mlir_type *bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c)
         t->text = "tf32";
         return t;
     case 41:
-        return vhlo_tensor(r, c, MT_BUFFER, false);
+        return bc_shaped(r, c, MT_BUFFER, false);
     default:
         return NULL;
     }

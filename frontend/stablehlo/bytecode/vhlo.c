@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CONV_FIELDS                                                                                                    \
+    {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions",                                   \
+     "kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions",                 \
+     "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"}
+
 static const struct attr_group {
     const char *op, *attr, *name; /* the structure becomes attribute `attr` */
     const char *fields[10];
@@ -40,17 +45,11 @@ static const struct attr_group {
     {"convolution",
      "dimension_numbers",
      "conv",
-     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions",
-      "kernel_input_feature_dimension", "kernel_output_feature_dimension",
-      "kernel_spatial_dimensions", "output_batch_dimension", "output_feature_dimension",
-      "output_spatial_dimensions"}},
+     CONV_FIELDS},
     {"dynamic_conv",
      "dimension_numbers",
      "conv",
-     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions",
-      "kernel_input_feature_dimension", "kernel_output_feature_dimension",
-      "kernel_spatial_dimensions", "output_batch_dimension", "output_feature_dimension",
-      "output_spatial_dimensions"}},
+     CONV_FIELDS},
 };
 
 /* Attributes that are dropped when they are empty, false, or this number. */

@@ -121,8 +121,6 @@ void sh_keep(struct sh_convert *c, struct hlo_instruction *i);
 bool sh_convert_op(struct sh_convert *c, const struct mlir_op *op); /* convert_op.c */
 /* An operation of StableHLO whose quantized arrays are taken as arrays of their storage type. */
 bool sh_convert_on_storage(struct sh_convert *c, const struct mlir_op *op);
-/* Attribute of that name, or field of that name in a structure. */
-const struct mlir_attr *sh_attr(const struct mlir_op *op, const char *name);
 bool sh_ints(struct sh_convert *c, const struct mlir_op *op, const char *name, int *count,
              int64_t **v); /* absent: count -1 */
 int64_t sh_int(const struct mlir_op *op, const char *name, int64_t standard);

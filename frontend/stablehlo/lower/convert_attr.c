@@ -19,25 +19,16 @@ static const struct attr_row {
 
 /* ---- reading attributes ---- */
 
-const struct mlir_attr *sh_attr(const struct mlir_op *op, const char *name)
-{
-    const struct mlir_attr *a = mlir_attr(op, name);
-    for (int k = 0; !a && k < op->attrs.count; k++)
-        if (op->attrs.items[k]->kind == MA_STRUCT)
-            a = mlir_field(op->attrs.items[k], name);
-    return a;
-}
-
 int64_t sh_int(const struct mlir_op *op, const char *name, int64_t standard)
 {
     int64_t v;
-    return mlir_int(sh_attr(op, name), &v) ? v : standard;
+    return mlir_int(mlir_attr_or_field(op, name), &v) ? v : standard;
 }
 
 bool sh_ints(struct sh_convert *c, const struct mlir_op *op, const char *name, int *count,
              int64_t **v)
 {
-    const struct mlir_attr *a = sh_attr(op, name);
+    const struct mlir_attr *a = mlir_attr_or_field(op, name);
     *count = -1;
     *v = NULL;
     if (!a)
@@ -154,7 +145,7 @@ bool sh_table_attrs(struct sh_convert *c, const struct mlir_op *op, struct sh_at
         const struct attr_row *r = &attr_rows[k];
         if (strcmp(r->op, name))
             continue;
-        const struct mlir_attr *a = sh_attr(op, r->from);
+        const struct mlir_attr *a = mlir_attr_or_field(op, r->from);
         if (a && !table_attr(c, r, a, l))
             return false;
         /* lists and indices that text leaves out when they say nothing */

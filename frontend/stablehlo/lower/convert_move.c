@@ -204,22 +204,28 @@ static const struct hlo_window *make_window(struct sh_convert *c, int n,
     return v;
 }
 
-bool sh_convert_reduce_window(struct sh_convert *c, const struct mlir_op *op)
+static bool set_window(struct sh_convert *c, const struct mlir_op *op, int rank, struct sh_attrs *l)
 {
-    struct sh_attrs l = {0};
     struct window_lists w;
-    struct hlo_instruction *x = sh_operand(c, op, 0);
-    if (!x)
-        return false;
-    int rank = x->shape->rank;
-    if (!sh_attr(op, "window_dimensions"))
-        return SH_ERROR(c, "it needs the attribute 'window_dimensions'");
     if (!sh_list(c, op, "window_dimensions", rank, 1, &w.size) ||
         !sh_list(c, op, "window_strides", rank, 1, &w.stride) ||
         !sh_list(c, op, "base_dilations", rank, 1, &w.base) ||
         !sh_list(c, op, "window_dilations", rank, 1, &w.window) || !sh_padding(c, op, rank, &w.pad))
         return false;
-    sh_set_pointer(&l, HLO_ATTR_window, make_window(c, rank, &w, NULL));
+    sh_set_pointer(l, HLO_ATTR_window, make_window(c, rank, &w, NULL));
+    return true;
+}
+
+bool sh_convert_reduce_window(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    if (!x)
+        return false;
+    if (!mlir_attr_or_field(op, "window_dimensions"))
+        return SH_ERROR(c, "it needs the attribute 'window_dimensions'");
+    if (!set_window(c, op, x->shape->rank, &l))
+        return false;
     struct hlo_computation *f = sh_region(c, op, 0, false, "reducer");
     if (!f)
         return false;
@@ -230,17 +236,11 @@ bool sh_convert_reduce_window(struct sh_convert *c, const struct mlir_op *op)
 bool sh_convert_select_and_scatter(struct sh_convert *c, const struct mlir_op *op)
 {
     struct sh_attrs l = {0};
-    struct window_lists w;
     struct hlo_instruction *x = sh_operand(c, op, 0);
     if (!x)
         return false;
-    int rank = x->shape->rank;
-    if (!sh_list(c, op, "window_dimensions", rank, 1, &w.size) ||
-        !sh_list(c, op, "window_strides", rank, 1, &w.stride) ||
-        !sh_list(c, op, "base_dilations", rank, 1, &w.base) ||
-        !sh_list(c, op, "window_dilations", rank, 1, &w.window) || !sh_padding(c, op, rank, &w.pad))
+    if (!set_window(c, op, x->shape->rank, &l))
         return false;
-    sh_set_pointer(&l, HLO_ATTR_window, make_window(c, rank, &w, NULL));
     struct hlo_computation *select = sh_region(c, op, 0, false, "select"),
                            *scatter = select ? sh_region(c, op, 1, false, "scatter") : NULL;
     if (!scatter)

@@ -80,6 +80,15 @@ const struct mlir_attr *mlir_field(const struct mlir_attr *a, const char *key)
     return NULL;
 }
 
+const struct mlir_attr *mlir_attr_or_field(const struct mlir_op *op, const char *name)
+{
+    const struct mlir_attr *a = mlir_attr(op, name);
+    for (int k = 0; !a && k < op->attrs.count; k++)
+        if (op->attrs.items[k]->kind == MA_STRUCT)
+            a = mlir_field(op->attrs.items[k], name);
+    return a;
+}
+
 const char *mlir_text(const struct mlir_attr *a)
 {
     return a && a->text ? a->text : "";

@@ -176,13 +176,17 @@ const struct mlir_attr *mlir_parse_attr(struct arena *a, const char *file, const
 const struct mlir_type *mlir_parse_type(struct arena *a, const char *file, const char *text,
                                         size_t size, struct diag *d);
 
-/* Text in MLIR's generic form; reading it gives the same module. */
-void mlir_print(FILE *out, const struct mlir_module *m);
+/* In MLIR's generic text form. */
+void mlir_put_type(FILE *f, const struct mlir_type *t);
+void mlir_put_string(FILE *f, const char *s, size_t n); /* quoted */
+void mlir_put_dict(FILE *f, int count, const char *const *keys, const struct mlir_attr *const *v);
 
 /* ---- asking ---- */
 
 const struct mlir_attr *mlir_attr(const struct mlir_op *op, const char *name);  /* or NULL */
 const struct mlir_attr *mlir_field(const struct mlir_attr *a, const char *key); /* or NULL */
+/* An attribute, or else a field of that name of one that is a structure; or NULL. */
+const struct mlir_attr *mlir_attr_or_field(const struct mlir_op *op, const char *name);
 const char *mlir_text(const struct mlir_attr *a);                               /* or "" */
 struct mlir_block *mlir_body(const struct mlir_op *op, int region);             /* or NULL */
 bool mlir_is(const struct mlir_op *op, const char *name);

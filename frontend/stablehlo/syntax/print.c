@@ -1,4 +1,4 @@
-/* MLIR's generic text form. */
+/* Types and attributes in MLIR's generic text form. */
 #include "frontend/stablehlo/syntax/mlir.h"
 
 #include <ctype.h>
@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_type(FILE *f, const struct mlir_type *t);
 static void put_attr(FILE *f, const struct mlir_attr *a);
 
-static void put_string(FILE *f, const char *s, size_t n)
+void mlir_put_string(FILE *f, const char *s, size_t n)
 {
     putc('"', f);
     for (size_t k = 0; k < n; k++) {
@@ -47,7 +46,7 @@ static void put_types(FILE *f, const struct mlir_type *const *v, int n)
 {
     for (int k = 0; k < n; k++) {
         fputs(k ? ", " : "", f);
-        put_type(f, v[k]);
+        mlir_put_type(f, v[k]);
     }
 }
 
@@ -65,11 +64,11 @@ static void put_quant(FILE *f, const struct mlir_quant *q)
     if (dtype_class(q->storage->dtype) == DTC_UINT)
         fprintf(f, "u%d", dtype_info(q->storage->dtype)->bits);
     else
-        put_type(f, q->storage);
+        mlir_put_type(f, q->storage);
     if (q->explicit_range)
         fprintf(f, "<%" PRId64 ":%" PRId64 ">", q->low, q->high);
     putc(':', f);
-    put_type(f, q->expressed);
+    mlir_put_type(f, q->expressed);
     if (q->axis >= 0)
         fprintf(f, ":%d, {", q->axis);
     else
@@ -94,7 +93,7 @@ static void put_shaped(FILE *f, const struct mlir_type *t)
         else
             fprintf(f, "%" PRId64 "x", t->dims[k]);
     }
-    put_type(f, t->element);
+    mlir_put_type(f, t->element);
     if (t->encoding) {
         fputs(", ", f);
         put_attr(f, t->encoding);
@@ -102,7 +101,7 @@ static void put_shaped(FILE *f, const struct mlir_type *t)
     putc('>', f);
 }
 
-static void put_type(FILE *f, const struct mlir_type *t)
+void mlir_put_type(FILE *f, const struct mlir_type *t)
 {
     switch (t ? t->kind : MT_NONE) {
     case MT_SCALAR:
@@ -153,10 +152,10 @@ static void put_key(FILE *f, const char *s)
     if (bare)
         fputs(s, f);
     else
-        put_string(f, s, strlen(s));
+        mlir_put_string(f, s, strlen(s));
 }
 
-static void put_dict(FILE *f, int count, const char *const *keys, const struct mlir_attr *const *v)
+void mlir_put_dict(FILE *f, int count, const char *const *keys, const struct mlir_attr *const *v)
 {
     for (int k = 0; k < count; k++) {
         fputs(k ? ", " : "", f);
@@ -215,13 +214,13 @@ static void put_dense(FILE *f, const struct mlir_attr *a)
         put_hex(f, a->data, dtype_bytes(dt) * (size_t)(a->splat ? 1 : n));
         fputs("\"> : ", f);
     }
-    put_type(f, a->type);
+    mlir_put_type(f, a->type);
 }
 
 static void put_ints(FILE *f, const struct mlir_attr *a)
 {
     fputs("array<", f);
-    put_type(f, a->type);
+    mlir_put_type(f, a->type);
     for (int k = 0; k < a->count; k++) {
         double v;
         memcpy(&v, &a->ints[k], sizeof v);
@@ -305,7 +304,7 @@ static void put_symbol(FILE *f, const char *s)
         if (bare)
             fwrite(s, 1, n, f);
         else
-            put_string(f, s, n);
+            mlir_put_string(f, s, n);
         if (!e)
             return;
         fputs("::", f);
@@ -327,7 +326,7 @@ static void put_float(FILE *f, const struct mlir_attr *a)
             fprintf(f, "%02X", bytes[k]);
     }
     fputs(" : ", f);
-    put_type(f, a->type);
+    mlir_put_type(f, a->type);
 }
 
 static void put_attr(FILE *f, const struct mlir_attr *a)
@@ -341,19 +340,19 @@ static void put_attr(FILE *f, const struct mlir_attr *a)
         break;
     case MA_INT:
         fprintf(f, "%" PRId64 " : ", a->i);
-        put_type(f, a->type);
+        mlir_put_type(f, a->type);
         break;
     case MA_FLOAT:
         put_float(f, a);
         break;
     case MA_STRING:
-        put_string(f, a->text, a->size);
+        mlir_put_string(f, a->text, a->size);
         break;
     case MA_SYMBOL:
         put_symbol(f, a->text);
         break;
     case MA_TYPE:
-        put_type(f, a->type);
+        mlir_put_type(f, a->type);
         break;
     case MA_ARRAY:
         putc('[', f);
@@ -365,7 +364,7 @@ static void put_attr(FILE *f, const struct mlir_attr *a)
         break;
     case MA_DICT:
         putc('{', f);
-        put_dict(f, a->count, a->keys, a->items);
+        mlir_put_dict(f, a->count, a->keys, a->items);
         putc('}', f);
         break;
     case MA_INTS:
@@ -389,161 +388,6 @@ static void put_attr(FILE *f, const struct mlir_attr *a)
     }
 }
 
-/* ---- operations ---- */
-
-static void put_loc(FILE *f, const struct mlir_loc *l)
-{
-    switch (l ? l->kind : ML_UNKNOWN) {
-    case ML_UNKNOWN:
-        fputs("unknown", f);
-        break;
-    case ML_FILE:
-        put_string(f, l->text, strlen(l->text));
-        fprintf(f, ":%" PRId64 ":%" PRId64, l->line, l->column);
-        break;
-    case ML_NAME:
-        put_string(f, l->text, strlen(l->text));
-        if (l->count) {
-            putc('(', f);
-            put_loc(f, l->parts[0]);
-            putc(')', f);
-        }
-        break;
-    case ML_CALL:
-        fputs("callsite(", f);
-        put_loc(f, l->parts[0]);
-        fputs(" at ", f);
-        put_loc(f, l->parts[1]);
-        putc(')', f);
-        break;
-    case ML_FUSED:
-        fputs("fused[", f);
-        for (int k = 0; k < l->count; k++) {
-            fputs(k ? ", " : "", f);
-            put_loc(f, l->parts[k]);
-        }
-        putc(']', f);
-        break;
-    }
-}
-
-struct stablehlo_printer {
-    FILE *f;
-    int next; /* number of the next value */
-};
-
-static void put_value(FILE *f, const struct mlir_value *v)
-{
-    fprintf(f, "%%v%d", (int)(intptr_t)v->mapped);
-}
-
-static void number(struct stablehlo_printer *p, struct mlir_value *v)
-{
-    v->mapped = (void *)(intptr_t)p->next++;
-}
-
-static void put_op(struct stablehlo_printer *p, const struct mlir_op *op, int indent);
-
-static void put_region(struct stablehlo_printer *p, const struct mlir_region *r, int indent)
-{
-    fputs("{", p->f);
-    if (r->block_count && (r->block->arg_count || r->block->op_count)) {
-        const struct mlir_block *b = r->block;
-        fputs("\n", p->f);
-        fprintf(p->f, "%*s^bb0", indent, "");
-        for (int k = 0; k < b->arg_count; k++) {
-            fputs(k ? ", " : "(", p->f);
-            number(p, b->args[k]);
-            put_value(p->f, b->args[k]);
-            fputs(": ", p->f);
-            put_type(p->f, b->args[k]->type);
-            if (b->args[k]->loc) {
-                fputs(" loc(", p->f);
-                put_loc(p->f, b->args[k]->loc);
-                putc(')', p->f);
-            }
-        }
-        fprintf(p->f, "%s:\n", b->arg_count ? ")" : "");
-        for (int k = 0; k < b->op_count; k++)
-            put_op(p, b->ops[k], indent + 2);
-        fprintf(p->f, "%*s", indent, "");
-    }
-    fputs("}", p->f);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
-}
-
-static void put_attrs(FILE *f, const struct mlir_dict *d)
-{
-    const char *const **order = calloc((size_t)d->count + 1, sizeof *order);
-    if (!d->count || !order) {
-        free(order);
-        return;
-    }
-    for (int k = 0; k < d->count; k++)
-        order[k] = (const char *const *)&d->keys[k];
-    qsort(order, (size_t)d->count, sizeof *order, by_key);
-    fputs(" {", f);
-    for (int k = 0; k < d->count; k++) {
-        ptrdiff_t at = order[k] - (const char *const *)d->keys;
-        fputs(k ? ", " : "", f);
-        put_dict(f, 1, d->keys + at, d->items + at);
-    }
-    putc('}', f);
-    free(order);
-}
-
-static void put_op(struct stablehlo_printer *p, const struct mlir_op *op, int indent)
-{
-    FILE *f = p->f;
-    fprintf(f, "%*s", indent, "");
-    for (int k = 0; k < op->result_count; k++) {
-        number(p, op->results[k]);
-        fputs(k ? ", " : "", f);
-        put_value(f, op->results[k]);
-    }
-    fprintf(f, "%s\"%s\"(", op->result_count ? " = " : "", op->name);
-    for (int k = 0; k < op->operand_count; k++) {
-        fputs(k ? ", " : "", f);
-        put_value(f, op->operands[k]);
-    }
-    putc(')', f);
-    for (int k = 0; k < op->region_count; k++) {
-        fputs(k ? ", " : " (", f);
-        put_region(p, &op->regions[k], indent);
-    }
-    fputs(op->region_count ? ")" : "", f);
-    put_attrs(f, &op->attrs);
-    fputs(" : (", f);
-    for (int k = 0; k < op->operand_count; k++) {
-        fputs(k ? ", " : "", f);
-        put_type(f, op->operands[k]->type);
-    }
-    fputs(") -> ", f);
-    bool one = op->result_count == 1 && op->results[0]->type->kind != MT_FUNCTION;
-    fputs(one ? "" : "(", f);
-    for (int k = 0; k < op->result_count; k++) {
-        fputs(k ? ", " : "", f);
-        put_type(f, op->results[k]->type);
-    }
-    fputs(one ? "" : ")", f);
-    if (op->loc) {
-        fputs(" loc(", f);
-        put_loc(f, op->loc);
-        putc(')', f);
-    }
-    putc('\n', f);
-}
-
-void mlir_print(FILE *out, const struct mlir_module *m)
-{
-    struct stablehlo_printer p = {out, 0};
-    put_op(&p, m->top, 0);
-}
-
 /* ---- as strings ---- */
 
 /* At most LIMIT characters of what was printed to f. */
@@ -563,7 +407,7 @@ const char *mlir_type_text(struct arena *a, const struct mlir_type *t)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     if (f)
-        put_type(f, t);
+        mlir_put_type(f, t);
     return in_arena(a, f, &text, &size, 400);
 }
 

@@ -21,6 +21,13 @@ struct work {
     struct work_block *blocks;
 };
 bool with_work(struct op_call *c, bool (*body)(struct op_call *c, struct work *w));
+/* The routine of an operator is that body with memory of its own; most bodies have the operator's name. */
+#define EVAL_AS_WORK(operator, body)                                                                                   \
+    bool eval_##operator(struct op_call *c)                                                                            \
+    {                                                                                                                  \
+        return with_work(c, body);                                                                                     \
+    }
+#define EVAL_WITH_WORK(operator) EVAL_AS_WORK(operator, operator)
 void *work_take(struct work *w, int64_t n, size_t size); /* n items, zeroed */
 #define WORK(w, T, n) ((T *)work_take((w), (n), sizeof(T)))
 /* All elements of a tensor. */

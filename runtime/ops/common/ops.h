@@ -53,6 +53,12 @@ struct infer {
 };
 
 typedef bool (*infer_fn)(struct infer *f);
+/* The rule of an operator is that one. */
+#define INFER_AS(operator, rule)                                                                                       \
+    bool infer_##operator(struct infer *f)                                                                             \
+    {                                                                                                                  \
+        return rule(f);                                                                                                \
+    }
 
 static inline bool has_input(const struct infer *f, int i)
 {
@@ -130,6 +136,12 @@ struct op_call {
 };
 
 typedef bool (*eval_fn)(struct op_call *c);
+/* The routine of an operator is that one. */
+#define EVAL_AS(operator, routine)                                                                                     \
+    bool eval_##operator(struct op_call *c)                                                                            \
+    {                                                                                                                  \
+        return routine(c);                                                                                             \
+    }
 eval_fn op_eval(enum op op);
 
 static inline bool has_operand(const struct op_call *c, int i)

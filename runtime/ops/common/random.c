@@ -1,5 +1,7 @@
 #include "runtime/ops/common/random.h"
 
+#include "neff/base/splitmix.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -10,12 +12,8 @@ static uint64_t rotate(uint64_t x, int k)
 
 void random_seed(struct random *r, uint64_t seed)
 {
-    for (int i = 0; i < 4; i++) {
-        uint64_t z = seed += 0x9e3779b97f4a7c15;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-        r->s[i] = z ^ (z >> 31);
-    }
+    for (int i = 0; i < 4; i++)
+        r->s[i] = splitmix(&seed);
 }
 
 uint64_t random_bits(struct random *r)
@@ -82,14 +80,8 @@ static bool infer_random(struct infer *f)
     return infer_out(f, 0, dtype, RANK_UNKNOWN, NULL);
 }
 
-bool infer_random_normal(struct infer *f)
-{
-    return infer_random(f);
-}
-bool infer_random_uniform(struct infer *f)
-{
-    return infer_random(f);
-}
+INFER_AS(random_normal, infer_random)
+INFER_AS(random_uniform, infer_random)
 
 enum { CHUNK = 256 }; /* even: normal numbers come in pairs */
 

@@ -87,10 +87,7 @@ static bool max_roi_pool(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_max_roi_pool(struct op_call *c)
-{
-    return with_work(c, max_roi_pool);
-}
+EVAL_WITH_WORK(max_roi_pool)
 
 /* Four neighbours of a point and what each weighs; weights are 0 for points off the image. */
 struct corners {
@@ -272,7 +269,4 @@ static bool roi_align(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_roi_align(struct op_call *c)
-{
-    return with_work(c, roi_align);
-}
+EVAL_WITH_WORK(roi_align)

@@ -237,7 +237,4 @@ bool eval_custom(struct op_call *c)
     return ok || fail_in(c->env->d, "%s", op->full);
 }
 
-bool eval_custom_open(struct op_call *c)
-{
-    return eval_custom(c);
-}
+EVAL_AS(custom_open, eval_custom)

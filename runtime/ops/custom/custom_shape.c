@@ -328,7 +328,4 @@ bool infer_custom(struct infer *f)
     return op && (infer_call(f, op) || fail_in(f->d, "%s", op->full));
 }
 
-bool infer_custom_open(struct infer *f)
-{
-    return infer_custom(f);
-}
+INFER_AS(custom_open, infer_custom)

@@ -66,10 +66,7 @@ static bool col2im(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_col2im(struct op_call *c)
-{
-    return with_work(c, col2im);
-}
+EVAL_WITH_WORK(col2im)
 
 /* ---- deform_conv: 2-D convolution whose taps are moved by an offset and weighed by a mask ---- */
 
@@ -217,10 +214,7 @@ static bool deform_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_deform_conv(struct op_call *c)
-{
-    return with_work(c, deform_conv);
-}
+EVAL_WITH_WORK(deform_conv)
 
 /* ---- center_crop_pad ---- */
 
@@ -291,10 +285,7 @@ static bool global_lp_pool(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_global_lp_pool(struct op_call *c)
-{
-    return with_work(c, global_lp_pool);
-}
+EVAL_WITH_WORK(global_lp_pool)
 
 /* ---- reverse_sequence ---- */
 
@@ -461,7 +452,4 @@ static bool non_max_suppression(struct op_call *c, struct work *w)
     return y != NULL;
 }
 
-bool eval_non_max_suppression(struct op_call *c)
-{
-    return with_work(c, non_max_suppression);
-}
+EVAL_WITH_WORK(non_max_suppression)

@@ -153,10 +153,7 @@ static bool affine_grid(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_affine_grid(struct op_call *c)
-{
-    return with_work(c, affine_grid);
-}
+EVAL_WITH_WORK(affine_grid)
 
 /* ---- grid_sample ---- */
 
@@ -416,7 +413,4 @@ static bool grid_sample(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_grid_sample(struct op_call *c)
-{
-    return with_work(c, grid_sample);
-}
+EVAL_WITH_WORK(grid_sample)

@@ -329,7 +329,4 @@ static bool run(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_linalg(struct op_call *c)
-{
-    return with_work(c, run);
-}
+EVAL_AS_WORK(linalg, run)

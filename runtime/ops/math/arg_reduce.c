@@ -169,22 +169,7 @@ static bool eval_arg(struct op_call *c)
     return true;
 }
 
-bool infer_argmax(struct infer *f)
-{
-    return infer_arg(f);
-}
-
-bool infer_argmin(struct infer *f)
-{
-    return infer_arg(f);
-}
-
-bool eval_argmax(struct op_call *c)
-{
-    return eval_arg(c);
-}
-
-bool eval_argmin(struct op_call *c)
-{
-    return eval_arg(c);
-}
+INFER_AS(argmax, infer_arg)
+INFER_AS(argmin, infer_arg)
+EVAL_AS(argmax, eval_arg)
+EVAL_AS(argmin, eval_arg)

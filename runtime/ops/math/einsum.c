@@ -250,7 +250,4 @@ static bool einsum(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_einsum(struct op_call *c)
-{
-    return with_work(c, einsum);
-}
+EVAL_WITH_WORK(einsum)

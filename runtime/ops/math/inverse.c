@@ -66,7 +66,4 @@ static bool inverse(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_inverse(struct op_call *c)
-{
-    return with_work(c, inverse);
-}
+EVAL_WITH_WORK(inverse)

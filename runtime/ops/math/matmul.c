@@ -226,10 +226,7 @@ static bool matmul(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_matmul(struct op_call *c)
-{
-    return with_work(c, matmul);
-}
+EVAL_WITH_WORK(matmul)
 
 /* ---- gemm ---- */
 
@@ -274,10 +271,7 @@ static bool gemm(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_gemm(struct op_call *c)
-{
-    return with_work(c, gemm);
-}
+EVAL_WITH_WORK(gemm)
 
 /* ---- matmul_integer: (a - zero point of its row) (b - zero point of its column) ---- */
 
@@ -323,10 +317,7 @@ static bool matmul_integer(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_matmul_integer(struct op_call *c)
-{
-    return with_work(c, matmul_integer);
-}
+EVAL_WITH_WORK(matmul_integer)
 
 /* ---- qlinear_matmul: a and b, each with scale and zero point, then those of y ---- */
 
@@ -400,7 +391,4 @@ static bool qlinear_matmul(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_qlinear_matmul(struct op_call *c)
-{
-    return with_work(c, qlinear_matmul);
-}
+EVAL_WITH_WORK(qlinear_matmul)

@@ -122,10 +122,7 @@ static bool quantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_quantize_linear(struct op_call *c)
-{
-    return with_work(c, quantize_linear);
-}
+EVAL_WITH_WORK(quantize_linear)
 
 /* ---- dequantize_linear ---- */
 
@@ -154,10 +151,7 @@ static bool dequantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dequantize_linear(struct op_call *c)
-{
-    return with_work(c, dequantize_linear);
-}
+EVAL_WITH_WORK(dequantize_linear)
 
 /* ---- dynamic_quantize_linear ---- */
 
@@ -192,7 +186,4 @@ static bool dynamic_quantize_linear(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dynamic_quantize_linear(struct op_call *c)
-{
-    return with_work(c, dynamic_quantize_linear);
-}
+EVAL_WITH_WORK(dynamic_quantize_linear)

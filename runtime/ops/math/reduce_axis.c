@@ -126,22 +126,7 @@ static bool eval_running(struct op_call *c)
     return true;
 }
 
-bool infer_cumsum(struct infer *f)
-{
-    return infer_running(f);
-}
-
-bool infer_cumprod(struct infer *f)
-{
-    return infer_running(f);
-}
-
-bool eval_cumsum(struct op_call *c)
-{
-    return eval_running(c);
-}
-
-bool eval_cumprod(struct op_call *c)
-{
-    return eval_running(c);
-}
+INFER_AS(cumsum, infer_running)
+INFER_AS(cumprod, infer_running)
+EVAL_AS(cumsum, eval_running)
+EVAL_AS(cumprod, eval_running)

@@ -184,20 +184,9 @@ static bool infer_test(struct infer *f)
     return true;
 }
 
-bool infer_is_nan(struct infer *f)
-{
-    return infer_test(f);
-}
-
-bool infer_is_inf(struct infer *f)
-{
-    return infer_test(f);
-}
-
-bool infer_is_finite(struct infer *f)
-{
-    return infer_test(f);
-}
+INFER_AS(is_nan, infer_test)
+INFER_AS(is_inf, infer_test)
+INFER_AS(is_finite, infer_test)
 
 static bool test_element(enum op op, double x, bool negative, bool positive)
 {
@@ -260,20 +249,9 @@ static bool test_floats(struct op_call *c)
     return true;
 }
 
-bool eval_is_nan(struct op_call *c)
-{
-    return test_floats(c);
-}
-
-bool eval_is_inf(struct op_call *c)
-{
-    return test_floats(c);
-}
-
-bool eval_is_finite(struct op_call *c)
-{
-    return test_floats(c);
-}
+EVAL_AS(is_nan, test_floats)
+EVAL_AS(is_inf, test_floats)
+EVAL_AS(is_finite, test_floats)
 
 /* ---- bit_shift ---- */
 

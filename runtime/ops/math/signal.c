@@ -61,10 +61,7 @@ static bool det(struct op_call *c, struct work *w)
     return v != NULL;
 }
 
-bool eval_det(struct op_call *c)
-{
-    return with_work(c, det);
-}
+EVAL_WITH_WORK(det)
 
 /* ---- dft ---- */
 
@@ -180,10 +177,7 @@ static bool dft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_dft(struct op_call *c)
-{
-    return with_work(c, dft);
-}
+EVAL_WITH_WORK(dft)
 
 /* ---- stft ---- */
 
@@ -253,10 +247,7 @@ static bool stft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_stft(struct op_call *c)
-{
-    return with_work(c, stft);
-}
+EVAL_WITH_WORK(stft)
 
 /* ---- windows ---- */
 
@@ -267,18 +258,9 @@ static bool infer_window(struct infer *f)
     return infer_out(f, 0, (int)attr_int(f->attrs, "output_datatype", DT_F32), 1, &n);
 }
 
-bool infer_hann_window(struct infer *f)
-{
-    return infer_window(f);
-}
-bool infer_hamming_window(struct infer *f)
-{
-    return infer_window(f);
-}
-bool infer_blackman_window(struct infer *f)
-{
-    return infer_window(f);
-}
+INFER_AS(hann_window, infer_window)
+INFER_AS(hamming_window, infer_window)
+INFER_AS(blackman_window, infer_window)
 
 /* a0 - a1 cos(t) + a2 cos(2t), t from 0 to 2 pi over the window. */
 static bool fill_window(struct op_call *c, double a0, double a1, double a2)
@@ -350,7 +332,4 @@ static bool mel_weight_matrix(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_mel_weight_matrix(struct op_call *c)
-{
-    return with_work(c, mel_weight_matrix);
-}
+EVAL_WITH_WORK(mel_weight_matrix)

@@ -103,7 +103,4 @@ static bool label_encode(struct op_call *c, struct work *w)
     return own_strings(c, 0);
 }
 
-bool eval_label_encode(struct op_call *c)
-{
-    return with_work(c, label_encode);
-}
+EVAL_WITH_WORK(label_encode)

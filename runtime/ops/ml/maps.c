@@ -223,7 +223,4 @@ static bool cast_map(struct op_call *c, struct work *w)
     return own_strings(c, 0);
 }
 
-bool eval_cast_map(struct op_call *c)
-{
-    return with_work(c, cast_map);
-}
+EVAL_WITH_WORK(cast_map)

@@ -55,10 +55,7 @@ static bool rotary_embedding(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_rotary_embedding(struct op_call *c)
-{
-    return with_work(c, rotary_embedding);
-}
+EVAL_WITH_WORK(rotary_embedding)
 
 /* ---- linear_attention: a state (keys, values) for each head, updated step by step ---- */
 
@@ -179,10 +176,7 @@ static bool linear_attention(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_linear_attention(struct op_call *c)
-{
-    return with_work(c, linear_attention);
-}
+EVAL_WITH_WORK(linear_attention)
 
 /* ---- causal_conv: depthwise over the past and x ---- */
 
@@ -237,10 +231,7 @@ static bool causal_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_causal_conv(struct op_call *c)
-{
-    return with_work(c, causal_conv);
-}
+EVAL_WITH_WORK(causal_conv)
 
 /* ---- tensor_scatter ---- */
 

@@ -51,10 +51,7 @@ static bool svm_kernel(struct op_call *c, struct work *w)
     return x && s;
 }
 
-bool eval_svm_kernel(struct op_call *c)
-{
-    return with_work(c, svm_kernel);
-}
+EVAL_WITH_WORK(svm_kernel)
 
 /* ---- pairwise_coupling ---- */
 
@@ -128,7 +125,4 @@ static bool pairwise_coupling(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_pairwise_coupling(struct op_call *c)
-{
-    return with_work(c, pairwise_coupling);
-}
+EVAL_WITH_WORK(pairwise_coupling)

@@ -197,7 +197,4 @@ static bool tree_ensemble(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_tree_ensemble(struct op_call *c)
-{
-    return with_work(c, tree_ensemble);
-}
+EVAL_WITH_WORK(tree_ensemble)

@@ -135,7 +135,4 @@ static bool sdpa(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_sdpa(struct op_call *c)
-{
-    return with_work(c, sdpa);
-}
+EVAL_WITH_WORK(sdpa)

@@ -258,7 +258,4 @@ static bool attention(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_attention(struct op_call *c)
-{
-    return with_work(c, attention);
-}
+EVAL_WITH_WORK(attention)

@@ -189,10 +189,7 @@ static bool conv(struct op_call *c, struct work *w)
     return (v.floats || v.data) && convolve(c, w, &v);
 }
 
-bool eval_conv(struct op_call *c)
-{
-    return with_work(c, conv);
-}
+EVAL_WITH_WORK(conv)
 
 /* x and w as double with zero points (of the layer, of each output channel) taken off. */
 static bool load_integers(struct op_call *c, struct work *w, const struct tensor *zero_x,
@@ -229,10 +226,7 @@ static bool conv_integer(struct op_call *c, struct work *w)
     return convolve(c, w, &v);
 }
 
-bool eval_conv_integer(struct op_call *c)
-{
-    return with_work(c, conv_integer);
-}
+EVAL_WITH_WORK(conv_integer)
 
 /* ---- qlinear_conv: x and w, each with scale and zero point, then those of y, bias? ---- */
 
@@ -278,10 +272,7 @@ static bool qlinear_conv(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_qlinear_conv(struct op_call *c)
-{
-    return with_work(c, qlinear_conv);
-}
+EVAL_WITH_WORK(qlinear_conv)
 
 /* ---- transposed convolution: each input position adds the kernel, scaled, to the output ---- */
 
@@ -435,7 +426,4 @@ static bool conv_transpose(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_conv_transpose(struct op_call *c)
-{
-    return with_work(c, conv_transpose);
-}
+EVAL_WITH_WORK(conv_transpose)

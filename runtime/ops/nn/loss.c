@@ -15,14 +15,8 @@ static bool infer_loss(struct infer *f)
     return infer_out(f, 0, x->dtype, labels->rank, labels->dims);
 }
 
-bool infer_nll_loss(struct infer *f)
-{
-    return infer_loss(f);
-}
-bool infer_softmax_cross_entropy_loss(struct infer *f)
-{
-    return infer_loss(f);
-}
+INFER_AS(nll_loss, infer_loss)
+INFER_AS(softmax_cross_entropy_loss, infer_loss)
 
 /* x: log probabilities. */
 static bool pick(struct op_call *c, struct work *w, const double *x)
@@ -70,10 +64,7 @@ static bool nll_loss(struct op_call *c, struct work *w)
     return x && check_scores(c) && pick(c, w, x);
 }
 
-bool eval_nll_loss(struct op_call *c)
-{
-    return with_work(c, nll_loss);
-}
+EVAL_WITH_WORK(nll_loss)
 
 static bool cross_entropy(struct op_call *c, struct work *w)
 {
@@ -96,10 +87,7 @@ static bool cross_entropy(struct op_call *c, struct work *w)
     return pick(c, w, x);
 }
 
-bool eval_softmax_cross_entropy_loss(struct op_call *c)
-{
-    return with_work(c, cross_entropy);
-}
+EVAL_AS_WORK(softmax_cross_entropy_loss, cross_entropy)
 
 /* ---- dropout ---- */
 
@@ -191,7 +179,4 @@ static bool multinomial(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_multinomial(struct op_call *c)
-{
-    return with_work(c, multinomial);
-}
+EVAL_WITH_WORK(multinomial)

@@ -30,10 +30,8 @@ static bool infer_batch(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_batch_norm(struct infer *f)
-{
-    return infer_batch(f);
-}
+INFER_AS(batch_norm, infer_batch)
+
 bool infer_batch_norm_train(struct infer *f)
 {
     return infer_batch(f) && infer_same(f, 1, 3) && infer_same(f, 2, 4);
@@ -102,10 +100,7 @@ static bool batch_norm(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_batch_norm(struct op_call *c)
-{
-    return with_work(c, batch_norm);
-}
+EVAL_WITH_WORK(batch_norm)
 
 /* Mean and variance of n values `stride` apart in each of `outer` blocks `block` apart. */
 static void moments(const double *v, int64_t outer, int64_t block, int64_t n, int64_t stride,
@@ -150,10 +145,7 @@ static bool batch_norm_train(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_batch_norm_train(struct op_call *c)
-{
-    return with_work(c, batch_norm_train);
-}
+EVAL_WITH_WORK(batch_norm_train)
 
 /* ---- instance and group normalisation: statistics per image and group of channels ---- */
 
@@ -170,10 +162,8 @@ static bool infer_groups(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_instance_norm(struct infer *f)
-{
-    return infer_groups(f);
-}
+INFER_AS(instance_norm, infer_groups)
+
 bool infer_group_norm(struct infer *f)
 {
     int64_t groups = attr_int(f->attrs, "num_groups", 1);
@@ -231,14 +221,8 @@ static bool group_norm(struct op_call *c, struct work *w)
     return normalise_groups(c, w, groups);
 }
 
-bool eval_instance_norm(struct op_call *c)
-{
-    return with_work(c, instance_norm);
-}
-bool eval_group_norm(struct op_call *c)
-{
-    return with_work(c, group_norm);
-}
+EVAL_WITH_WORK(instance_norm)
+EVAL_WITH_WORK(group_norm)
 
 /* ---- layer and RMS normalisation: statistics over the last dims ---- */
 
@@ -260,10 +244,7 @@ bool infer_layer_norm(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_rms_norm(struct infer *f)
-{
-    return infer_layer_norm(f);
-}
+INFER_AS(rms_norm, infer_layer_norm)
 
 static bool normalise_rows(struct op_call *c, struct work *w, bool centred)
 {
@@ -313,14 +294,8 @@ static bool rms_norm(struct op_call *c, struct work *w)
     return normalise_rows(c, w, false);
 }
 
-bool eval_layer_norm(struct op_call *c)
-{
-    return with_work(c, layer_norm);
-}
-bool eval_rms_norm(struct op_call *c)
-{
-    return with_work(c, rms_norm);
-}
+EVAL_WITH_WORK(layer_norm)
+EVAL_WITH_WORK(rms_norm)
 
 /* ---- local response normalisation ---- */
 
@@ -361,7 +336,4 @@ static bool lrn(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_lrn(struct op_call *c)
-{
-    return with_work(c, lrn);
-}
+EVAL_WITH_WORK(lrn)

@@ -45,18 +45,9 @@ static bool infer_pool(struct infer *f)
     return infer_out(f, 0, x->dtype, y.rank, y.dims);
 }
 
-bool infer_max_pool(struct infer *f)
-{
-    return infer_pool(f);
-}
-bool infer_average_pool(struct infer *f)
-{
-    return infer_pool(f);
-}
-bool infer_lp_pool(struct infer *f)
-{
-    return infer_pool(f);
-}
+INFER_AS(max_pool, infer_pool)
+INFER_AS(average_pool, infer_pool)
+INFER_AS(lp_pool, infer_pool)
 
 /* ---- one loop for all pools: what a window holds becomes one number ---- */
 
@@ -186,15 +177,6 @@ static bool lp_pool(struct op_call *c, struct work *w)
     return pool(c, w, pool_lp);
 }
 
-bool eval_max_pool(struct op_call *c)
-{
-    return with_work(c, max_pool);
-}
-bool eval_average_pool(struct op_call *c)
-{
-    return with_work(c, average_pool);
-}
-bool eval_lp_pool(struct op_call *c)
-{
-    return with_work(c, lp_pool);
-}
+EVAL_WITH_WORK(max_pool)
+EVAL_WITH_WORK(average_pool)
+EVAL_WITH_WORK(lp_pool)

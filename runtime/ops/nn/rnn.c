@@ -245,18 +245,9 @@ static bool infer_layer(struct infer *f)
     return true;
 }
 
-bool infer_rnn(struct infer *f)
-{
-    return infer_layer(f);
-}
-bool infer_gru(struct infer *f)
-{
-    return infer_layer(f);
-}
-bool infer_lstm(struct infer *f)
-{
-    return infer_layer(f);
-}
+INFER_AS(rnn, infer_layer)
+INFER_AS(gru, infer_layer)
+INFER_AS(lstm, infer_layer)
 
 /* ---- driver ---- */
 
@@ -413,15 +404,6 @@ static bool run_layer(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_rnn(struct op_call *c)
-{
-    return with_work(c, run_layer);
-}
-bool eval_gru(struct op_call *c)
-{
-    return with_work(c, run_layer);
-}
-bool eval_lstm(struct op_call *c)
-{
-    return with_work(c, run_layer);
-}
+EVAL_AS_WORK(rnn, run_layer)
+EVAL_AS_WORK(gru, run_layer)
+EVAL_AS_WORK(lstm, run_layer)

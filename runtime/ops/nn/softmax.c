@@ -11,22 +11,10 @@ static bool infer_axis_kept(struct infer *f)
     return infer_same(f, 0, 0);
 }
 
-bool infer_softmax(struct infer *f)
-{
-    return infer_axis_kept(f);
-}
-bool infer_log_softmax(struct infer *f)
-{
-    return infer_axis_kept(f);
-}
-bool infer_hardmax(struct infer *f)
-{
-    return infer_axis_kept(f);
-}
-bool infer_lp_norm(struct infer *f)
-{
-    return infer_axis_kept(f);
-}
+INFER_AS(softmax, infer_axis_kept)
+INFER_AS(log_softmax, infer_axis_kept)
+INFER_AS(hardmax, infer_axis_kept)
+INFER_AS(lp_norm, infer_axis_kept)
 
 static int64_t largest(const double *v, int64_t n)
 {
@@ -142,19 +130,7 @@ static bool lp_norm(struct op_call *c, struct work *w)
     return along_axis(c, w, lp_norm_row);
 }
 
-bool eval_softmax(struct op_call *c)
-{
-    return with_work(c, softmax);
-}
-bool eval_log_softmax(struct op_call *c)
-{
-    return with_work(c, log_softmax);
-}
-bool eval_hardmax(struct op_call *c)
-{
-    return with_work(c, hardmax);
-}
-bool eval_lp_norm(struct op_call *c)
-{
-    return with_work(c, lp_norm);
-}
+EVAL_WITH_WORK(softmax)
+EVAL_WITH_WORK(log_softmax)
+EVAL_WITH_WORK(hardmax)
+EVAL_WITH_WORK(lp_norm)

@@ -94,7 +94,4 @@ static bool weight_only_matmul(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_weight_only_matmul(struct op_call *c)
-{
-    return with_work(c, weight_only_matmul);
-}
+EVAL_WITH_WORK(weight_only_matmul)

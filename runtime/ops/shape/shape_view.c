@@ -140,10 +140,7 @@ bool infer_reshape(struct infer *f)
     return !diag_failed(f->d);
 }
 
-bool eval_reshape(struct op_call *c)
-{
-    return copy_all(c);
-}
+EVAL_AS(reshape, copy_all)
 
 /* ---- flatten, squeeze, unsqueeze ---- */
 
@@ -166,10 +163,7 @@ bool infer_flatten(struct infer *f)
     return true;
 }
 
-bool eval_flatten(struct op_call *c)
-{
-    return copy_all(c);
-}
+EVAL_AS(flatten, copy_all)
 
 bool infer_squeeze(struct infer *f)
 {
@@ -200,10 +194,7 @@ bool infer_squeeze(struct infer *f)
     return true;
 }
 
-bool eval_squeeze(struct op_call *c)
-{
-    return copy_all(c);
-}
+EVAL_AS(squeeze, copy_all)
 
 /* Number of new axes, or -1. */
 static int64_t new_axes(struct infer *f)
@@ -245,7 +236,4 @@ bool infer_unsqueeze(struct infer *f)
     return true;
 }
 
-bool eval_unsqueeze(struct op_call *c)
-{
-    return copy_all(c);
-}
+EVAL_AS(unsqueeze, copy_all)

@@ -57,10 +57,7 @@ static bool string_concat(struct op_call *c, struct work *w)
     return tensor_set_strings(y, y->rank, y->dims, made, w->d);
 }
 
-bool eval_string_concat(struct op_call *c)
-{
-    return with_work(c, string_concat);
-}
+EVAL_WITH_WORK(string_concat)
 
 /* ---- string_split ---- */
 

@@ -102,7 +102,4 @@ static bool string_normalize(struct op_call *c, struct work *w)
                               words, w->d);
 }
 
-bool eval_string_normalize(struct op_call *c)
-{
-    return with_work(c, string_normalize);
-}
+EVAL_WITH_WORK(string_normalize)

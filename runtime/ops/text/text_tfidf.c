@@ -211,7 +211,4 @@ static bool tfidf(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_tfidf_vectorizer(struct op_call *c)
-{
-    return with_work(c, tfidf);
-}
+EVAL_AS_WORK(tfidf_vectorizer, tfidf)

@@ -105,7 +105,4 @@ static bool dot(struct op_call *c, struct work *w)
                                                                        : dot_integer(c, w);
 }
 
-bool eval_dot(struct op_call *c)
-{
-    return with_work(c, dot);
-}
+EVAL_WITH_WORK(dot)

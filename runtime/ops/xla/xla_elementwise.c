@@ -43,18 +43,9 @@ static bool infer_integers(struct infer *f)
     return infer_to(f, f->in[0].dtype);
 }
 
-bool infer_popcount(struct infer *f)
-{
-    return infer_integers(f);
-}
-bool infer_count_leading_zeros(struct infer *f)
-{
-    return infer_integers(f);
-}
-bool infer_mulhi(struct infer *f)
-{
-    return infer_integers(f);
-}
+INFER_AS(popcount, infer_integers)
+INFER_AS(count_leading_zeros, infer_integers)
+INFER_AS(mulhi, infer_integers)
 
 bool infer_complex_make(struct infer *f)
 {
@@ -70,18 +61,9 @@ static bool infer_part(struct infer *f)
            infer_to(f, part_type(f->in[0].dtype));
 }
 
-bool infer_complex_real(struct infer *f)
-{
-    return infer_part(f);
-}
-bool infer_complex_imag(struct infer *f)
-{
-    return infer_part(f);
-}
-bool infer_complex_abs(struct infer *f)
-{
-    return infer_part(f);
-}
+INFER_AS(complex_real, infer_part)
+INFER_AS(complex_imag, infer_part)
+INFER_AS(complex_abs, infer_part)
 
 bool infer_reduce_precision(struct infer *f)
 {

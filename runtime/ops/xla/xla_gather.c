@@ -694,7 +694,4 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_scatter_windows(struct op_call *c)
-{
-    return with_work(c, scatter_windows);
-}
+EVAL_WITH_WORK(scatter_windows)

@@ -125,10 +125,7 @@ static bool fft(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_fft(struct op_call *c)
-{
-    return with_work(c, fft);
-}
+EVAL_WITH_WORK(fft)
 
 /* ---- cholesky ---- */
 
@@ -187,10 +184,7 @@ static bool cholesky(struct op_call *c, struct work *w)
     return v != NULL;
 }
 
-bool eval_cholesky(struct op_call *c)
-{
-    return with_work(c, cholesky);
-}
+EVAL_WITH_WORK(cholesky)
 
 /* ---- triangular_solve ---- */
 
@@ -261,7 +255,4 @@ static bool triangular_solve(struct op_call *c, struct work *w)
     return a && b;
 }
 
-bool eval_triangular_solve(struct op_call *c)
-{
-    return with_work(c, triangular_solve);
-}
+EVAL_WITH_WORK(triangular_solve)

@@ -155,10 +155,7 @@ static bool reduce_with(struct op_call *c, struct work *w)
     return r.slice == 0 || reduce_all(&r, x, count);
 }
 
-bool eval_reduce_with(struct op_call *c)
-{
-    return with_work(c, reduce_with);
-}
+EVAL_WITH_WORK(reduce_with)
 
 /* ---- map_with ---- */
 

@@ -242,10 +242,7 @@ static bool sort(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_sort(struct op_call *c)
-{
-    return with_work(c, sort);
-}
+EVAL_WITH_WORK(sort)
 
 /* ---- top_k ---- */
 
@@ -334,7 +331,4 @@ static bool top_k(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_top_k(struct op_call *c)
-{
-    return with_work(c, top_k);
-}
+EVAL_WITH_WORK(top_k)

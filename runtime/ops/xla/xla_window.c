@@ -158,10 +158,7 @@ static bool reduce_window(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_reduce_window(struct op_call *c)
-{
-    return with_work(c, reduce_window);
-}
+EVAL_WITH_WORK(reduce_window)
 
 /* ---- select_and_scatter ---- */
 
@@ -249,7 +246,4 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
     return true;
 }
 
-bool eval_select_and_scatter(struct op_call *c)
-{
-    return with_work(c, select_and_scatter);
-}
+EVAL_WITH_WORK(select_and_scatter)

@@ -345,22 +345,22 @@ def tensor_scalar_cumulative(*, src: _View, dst: _View, op0: Any, op1: Any, imm0
     return dst
 
 
+def _statistics(api, data, columns, mask, dtype, emit):
+    data = _as_tile(data, api, "data")
+    region, sub = _where(mask, _shape_on_chip(data))
+    out = _result((_shape_on_chip(data)[0], columns), _type(dtype, data.dtype))
+    emit(out, data, api, sub)
+    return out
+
+
 def bn_stats(data: _View, *, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
     """Count, mean, variance * count of the even and of the odd elements: (P, 6)."""
-    data = _as_tile(data, "bn_stats", "data")
-    region, sub = _where(mask, _shape_on_chip(data))
-    out = _result((_shape_on_chip(data)[0], 6), _type(dtype, data.dtype))
-    _special.emit_bn_stats(out, data, "bn_stats", sub)
-    return out
+    return _statistics("bn_stats", data, 6, mask, dtype, _special.emit_bn_stats)
 
 
 def bn_aggr(data: _View, *, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
     """Mean and variance of groups of bn_stats: (P, 2)."""
-    data = _as_tile(data, "bn_aggr", "data")
-    region, sub = _where(mask, _shape_on_chip(data))
-    out = _result((_shape_on_chip(data)[0], 2), _type(dtype, data.dtype))
-    _special.emit_bn_aggr(out, data, "bn_aggr", sub)
-    return out
+    return _statistics("bn_aggr", data, 2, mask, dtype, _special.emit_bn_aggr)
 
 
 # -- searches, gathers, shuffles -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /* Shapes, literals and lists as canonical text. */
-#include "frontend/hlo/syntax/print.h"
+#include "test/print/hlo_print.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -135,27 +135,7 @@ static void print_layout(FILE *f, const struct hlo_shape *s)
 
 void hlo_print_shape(FILE *f, const struct hlo_shape *s, bool layouts)
 {
-    if (s->type == HLO_TUPLE || s->type == HLO_BUFFER) {
-        fputs(s->type == HLO_BUFFER ? "b(" : "(", f);
-        for (int k = 0; k < s->count; k++) {
-            if (k)
-                fputs(", ", f);
-            hlo_print_shape(f, s->elements[k], layouts);
-        }
-        fputc(')', f);
-        return;
-    }
-    fprintf(f, "%s[", hlo_type_name(s->type));
-    for (int k = 0; k < s->rank; k++) {
-        fputs(k ? "," : "", f);
-        if (s->dims[k] < 0)
-            fputc('?', f);
-        else
-            fprintf(f, "%s%" PRId64, s->dynamic && s->dynamic[k] ? "<=" : "", s->dims[k]);
-    }
-    fputc(']', f);
-    if (layouts)
-        print_layout(f, s);
+    hlo_put_shape(f, s, layouts ? print_layout : NULL);
 }
 
 /* ---- literals ---- */

@@ -1,8 +1,15 @@
-/* Parts of the printer that others use. */
-#ifndef FRONTEND_HLO_PRINT_H
-#define FRONTEND_HLO_PRINT_H
+/* Modules as canonical text, and its parts. */
+#ifndef TEST_PRINT_HLO_PRINT_H
+#define TEST_PRINT_HLO_PRINT_H
 
 #include "frontend/hlo/syntax/hlo.h"
+
+enum {
+    HLO_PRINT_METADATA = 1, /* metadata, origin, statistics and the stack tables */
+    HLO_PRINT_HINTS = 2,    /* what only text carries: replica counts and the like */
+    HLO_PRINT_ALL = 3,
+};
+void hlo_print(FILE *out, const struct hlo_module *m, int what);
 
 void hlo_print_shape(FILE *f, const struct hlo_shape *s, bool layouts);
 void hlo_print_literal(FILE *f, const struct hlo_literal *l);

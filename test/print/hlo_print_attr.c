@@ -1,5 +1,5 @@
 /* Attributes as text. */
-#include "frontend/hlo/syntax/print.h"
+#include "test/print/hlo_print.h"
 
 #include <inttypes.h>
 #include <string.h>
