@@ -1,5 +1,6 @@
 #include "runtime/exec/integer.h"
 
+#include "runtime/ops/common/choose.h"
 #include "runtime/ops/common/elementwise.h"
 
 #include <string.h>
@@ -77,31 +78,19 @@ void integer_row(const struct worker *me, const struct integer_function *f,
     }
 }
 
-#define CHOOSE(T)                                                                                  \
-    for (int64_t k = 0; k < n; k++)                                                                \
-        ((T *)to)[k * zs] = which[k * ws] ? ((const T *)x)[k * as] : ((const T *)y)[k * bs];       \
-    return
-
 void choose_row(const struct bound_insn *i, char *const *p, int64_t n)
 {
     const struct operand *dst = &i->o[AP(select, dst)], *predicate = &i->o[AP(select, predicate)],
                          *a = &i->o[AP(select, a)], *b = &i->o[AP(select, b)];
-    char *to = p[AP(select, dst)];
-    const char *which = p[AP(select, predicate)], *x = p[AP(select, a)], *y = p[AP(select, b)];
     int last = i->shape.rank - 1;
-    int64_t zs = dst->step[last], ws = predicate->step[last], as = a->step[last],
-            bs = b->step[last];
-    switch (dst->size) {
-    case 1:
-        CHOOSE(uint8_t);
-    case 2:
-        CHOOSE(uint16_t);
-    case 4:
-        CHOOSE(uint32_t);
-    case 8:
-        CHOOSE(uint64_t);
-    }
-    for (int64_t k = 0; k < n; k++)
-        memcpy(to + k * zs * dst->size, which[k * ws] ? x + k * as * a->size : y + k * bs * b->size,
-               (size_t)dst->size);
+    choose_elements((struct choice){.to = p[AP(select, dst)],
+                                    .which = (const uint8_t *)p[AP(select, predicate)],
+                                    .a = p[AP(select, a)],
+                                    .b = p[AP(select, b)],
+                                    .to_step = dst->step[last],
+                                    .which_step = predicate->step[last],
+                                    .a_step = a->step[last],
+                                    .b_step = b->step[last],
+                                    .size = dst->size},
+                    n);
 }

@@ -1,6 +1,7 @@
 /*
  * Elementwise operators with a type rule of their own: where, clip, tests of floats, shifts.
  */
+#include "runtime/ops/common/choose.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/typed.h"
@@ -52,47 +53,22 @@ bool infer_where(struct infer *f)
     return true;
 }
 
-/* Elements of a size that a register holds. */
-#define CHOOSE(T)                                                                                  \
-    for (int64_t i = 0; i < w->count; i++)                                                         \
-        ((T *)to)[i] = test[i * w->step[1]] ? ((const T *)a)[i * w->step[2]]                       \
-                                            : ((const T *)b)[i * w->step[3]];                      \
-    return true
-
-static bool choose_run(const struct walk *w, char *to, const uint8_t *test, const char *a,
-                       const char *b, size_t bytes)
-{
-    switch (bytes) {
-    case 1:
-        CHOOSE(uint8_t);
-    case 2:
-        CHOOSE(uint16_t);
-    case 4:
-        CHOOSE(uint32_t);
-    case 8:
-        CHOOSE(uint64_t);
-    }
-    return false;
-}
-
 bool eval_where(struct op_call *c)
 {
     struct walk w;
     size_t bytes = dtype_bytes(c->out[0]->dtype);
     walk_call(&w, c);
-    for (walk_start(&w); !w.done; walk_next(&w)) {
-        const uint8_t *test = (const uint8_t *)c->in[0]->data + w.offset[1];
-        const char *from[2] = {(const char *)c->in[2]->data + (size_t)w.offset[3] * bytes,
-                               (const char *)c->in[1]->data + (size_t)w.offset[2] * bytes};
-        int64_t step[2] = {w.step[3], w.step[2]};
-        char *to = (char *)c->out[0]->data + (size_t)w.offset[0] * bytes;
-        if (choose_run(&w, to, test, from[1], from[0], bytes))
-            continue;
-        for (int64_t i = 0; i < w.count; i++) {
-            int side = test[i * w.step[1]] != 0;
-            memcpy(to + (size_t)i * bytes, from[side] + i * step[side] * (int64_t)bytes, bytes);
-        }
-    }
+    for (walk_start(&w); !w.done; walk_next(&w))
+        choose_elements((struct choice){.to = (char *)c->out[0]->data + (size_t)w.offset[0] * bytes,
+                                        .which = (const uint8_t *)c->in[0]->data + w.offset[1],
+                                        .a = (const char *)c->in[1]->data + (size_t)w.offset[2] * bytes,
+                                        .b = (const char *)c->in[2]->data + (size_t)w.offset[3] * bytes,
+                                        .to_step = 1,
+                                        .which_step = w.step[1],
+                                        .a_step = w.step[2],
+                                        .b_step = w.step[3],
+                                        .size = bytes},
+                        w.count);
     return own_strings(c, 0);
 }
 
