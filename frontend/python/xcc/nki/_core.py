@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import dtypes
-from ._errors import NkiIndexError, NkiTypeError, error
+from ._errors import NkiIndexError, NkiTypeError, error, warn
 from ._index import Expr, Mask
 from ._mask import Region, region_of
 from ._record import Dim, Instruction, Number, Operand
@@ -369,7 +369,7 @@ def assign(dst: View, value: object) -> None:
     """dst[...] = value."""
     dst.object.assigned = True
     if not dst.on_chip:
-        raise error("assignment", "%r lies in HBM, which engines do not write: nl.store(dst, value), or nisa.dma_copy" % dst, NkiTypeError)
+        warn("assignment: %r lies in HBM, which the hardware's engines do not write: nl.store(dst, value), or nisa.dma_copy" % dst)
     if isinstance(value, LoopReduce):
         combine(dst, value.op, value.value, value.region)
         return
