@@ -69,6 +69,10 @@ bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const 
     if (missing < 0)
         return false;
     dense_steps(&l->p->dims, v->type.rank, v->type.dims, dense);
+    if (is_turned(l, v)) {
+        dense_steps(&l->p->dims, v->type.rank - 1, v->type.dims, dense);
+        dense[v->type.rank - 1] = dim_mul(&l->p->dims, dense[0], v->type.dims[0]);
+    }
     for (int i = 0; i < rank; i++) {
         dim_t have = i < missing ? 1 : v->type.dims[i - missing];
         if (!broadcast_step(&l->p->dims, have, dims[i], i < missing ? 0 : dense[i - missing],

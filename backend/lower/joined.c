@@ -39,18 +39,11 @@ static bool free_to_join(const struct lowering *l, const struct node *n, const s
            !l->refused[n->out[0]->id];
 }
 
-/* Rows by a constant matrix, all rows in one dim. */
-static bool is_plain(const struct strict_matmul *m)
-{
-    return m && m->nbatch == 0 && m->p.row.first == 0 && !m->trans_a && m->b->constant &&
-           m->b->type.rank == 2;
-}
-
 /* ---- products of the same rows ---- */
 
 static bool share_rows(const struct strict_matmul *a, const struct strict_matmul *b)
 {
-    return is_plain(b) && a->a == b->a && a->p.k == b->p.k && a->b->type.dtype == b->b->type.dtype;
+    return b && strict_matmul_is_plain(b) && a->a == b->a && a->p.k == b->p.k && a->b->type.dtype == b->b->type.dtype;
 }
 
 enum { FAR = 64 }; /* nodes; products of the same rows stand close together */
@@ -119,7 +112,7 @@ void decide_joined(struct lowering *l, struct node *n)
 {
     const struct decision *d = decision_of(l, n);
     const struct strict_matmul *m = strict_matmul_of(l, n);
-    if (!is_plain(m) || d->joined || l->apart[n->out[0]->id])
+    if (!m || !strict_matmul_is_plain(m) || d->joined || l->apart[n->out[0]->id])
         return;
     join_products(l, n, m);
     if (!d->next)

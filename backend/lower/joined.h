@@ -15,4 +15,12 @@
 /* Once all products are decided: the node's chain (decision.next). */
 void decide_joined(struct lowering *l, struct node *n);
 
+/*
+ * A product of rows whose result is the rows of one other product alone: that takes them by columns, and the Tensor
+ * engine would have to turn them. Where nothing else but numbers per column goes into the result, it is computed and
+ * stored turned.
+ */
+enum { MIN_TURNED_ROWS = 32 };
+void decide_turned(struct lowering *l, struct node *n);
+
 #endif

@@ -141,7 +141,7 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
  * plan knows. */
 static void refuse(struct lowering *l, const struct node *n, const char *reason)
 {
-    if (decision_of(l, n)->next)
+    if (decision_of(l, n)->next || decision_of(l, n)->turned)
         l->apart[n->out[0]->id] = true;
     else
         l->refused[n->out[0]->id] = arena_strdup(&l->g->arena, reason);
@@ -154,7 +154,7 @@ static enum lowered lower_for_machine(struct lowering *l, struct node *n)
 {
     int first = l->p->nkernels;
     enum lowered done = lower_tiles(l, n);
-    if (done == DECLINED && (takes_steps(l, n) || decision_of(l, n)->next))
+    if (done == DECLINED && (takes_steps(l, n) || decision_of(l, n)->next || decision_of(l, n)->turned))
         refuse(l, n, "what its plan took has no tile program");
     if (done != LOWERED || !l->m->strict)
         return done;

@@ -43,6 +43,8 @@ typedef enum lowered (*lower_fn)(struct lowering *l, struct node *n);
 /* The value that v stands for outside fused regions. */
 struct value *outer_value(struct lowering *l, struct value *v);
 /* v's slot, made when it has none. */
+/* Whether the value lies in memory with its last dim outermost (plan.h). */
+bool is_turned(const struct lowering *l, const struct value *v);
 int value_slot(struct lowering *l, struct value *v);
 /* The inputs' shapes alone determine the shape: it has a place before anything runs. */
 bool is_planned(const struct lowering *l, const struct type *t);

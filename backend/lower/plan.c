@@ -170,6 +170,6 @@ void plan_graph(struct lowering *l)
     walk_region(l, l->g->main, decide_kernel);
     walk_region(l, l->g->main, decide_passage);
     if (l->m->strict)
-        walk_region(l, l->g->main, decide_joined);
+        walk_region(l, l->g->main, decide_joined), walk_region(l, l->g->main, decide_turned);
     find_states(l);
 }

@@ -21,6 +21,7 @@ struct decision {
     const void *plan;  /* what plan_<function> of lower.def says to lower_<function>; NULL: no tile program, no plan */
     int place;         /* in the order of lowering */
     struct node *next; /* which its kernel computes besides, and so on; NULL: none (joined.h) */
+    bool turned;       /* the result lies in memory with its last dim outermost (joined.h) */
     bool joined;       /* an earlier node's kernel computes it */
 };
 

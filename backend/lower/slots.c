@@ -29,6 +29,11 @@ const struct decision *decision_of(const struct lowering *l, const struct node *
     return n->nout ? &l->decisions[n->out[0]->id] : &none;
 }
 
+bool is_turned(const struct lowering *l, const struct value *v)
+{
+    return v->def && decision_of(l, v->def)->turned;
+}
+
 /* Whether the plan, of a node or of the group that it is the first of, takes any steps. */
 static bool plan_takes_steps(const struct lowering *l, const struct node *n, const void *plan)
 {
@@ -183,6 +188,8 @@ int value_slot(struct lowering *l, struct value *v)
                !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT)) {
         s.kind = SLOT_PLANNED;
     }
+    if (is_turned(l, v))
+        s.name = NULL; /* it is not what the model has under that name */
     s.is_output = l->is_output[v->id];
     return l->slots[v->id] = program_add_slot(l->p, s);
 }

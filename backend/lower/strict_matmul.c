@@ -125,6 +125,7 @@ enum { MAX_GROUPS = MAX_MATRICES };
 /* The groups that it computes: products of the same rows, and a normalisation of the last one's. */
 struct job {
     struct lowering *l;
+    struct node *whole;
     struct kernel_builder k;
     struct group groups[MAX_GROUPS];
     const struct strict_matmul *from[MAX_GROUPS];
@@ -153,6 +154,9 @@ static void find_groups(struct job *j, struct node *n)
         p->nparts = parts;
     }
     p->whole = p->nparts > 1 || j->norm.n;
+    p->turned = decision_of(j->l, j->whole)->turned;
+    if (is_turned(j->l, j->m.a))
+        p->a_k = p->rows, p->a_row = 1;
 }
 
 /* After the tiles have sizes: weights are packed for them. */
@@ -202,7 +206,7 @@ static void finish(void *user, const struct strict_product *p, int part, struct 
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank, .ncovers = 2 + j->m.nbatch};
     memcpy(e.dims, y->dims, sizeof e.dims);
-    e.covers[0] = p->row, e.covers[1] = x->out;
+    e.covers[p->turned] = p->row, e.covers[!p->turned] = x->out;
     memcpy(&e.covers[2], j->m.batch, sizeof j->m.batch);
     if (j->norm.n) {
         if (x->out.at == 0)
@@ -258,7 +262,7 @@ enum lowered strict_matmul(struct lowering *l, struct node *whole)
     struct dim_table *t = &l->p->dims;
     struct job *j = ARENA_NEW(&l->p->arena, struct job);
     struct strict_product *p = &j->m.p;
-    j->l = l;
+    j->l = l, j->whole = whole;
     find_groups(j, whole);
     if (j->norm.n && !norm_takes(l, &j->norm, &j->rows))
         return DECLINED;

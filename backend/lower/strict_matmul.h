@@ -21,4 +21,10 @@ const struct strict_matmul *strict_matmul_of(const struct lowering *l, const str
 /* Asked once per node, by plan_matmul. NULL, and why(): it has no tile program. */
 const struct strict_matmul *strict_matmul_takes(struct lowering *l, const struct group *g);
 
+/* Rows by a constant matrix, all rows in one dim. */
+static inline bool strict_matmul_is_plain(const struct strict_matmul *m)
+{
+    return m->nbatch == 0 && m->p.row.first == 0 && !m->trans_a && m->b->constant && m->b->type.rank == 2;
+}
+
 #endif

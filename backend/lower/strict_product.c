@@ -33,7 +33,9 @@ static int64_t bytes_of(const struct strict_product *p)
     int64_t rows = 2 * blocks * (p->block + p->row.tile) * size;
     for (int i = 0; i < p->nparts; i++) {
         const struct product_part *x = &p->part[i];
-        int64_t out = x->out_tiles * x->out.tile, own = (2 + 2 * x->follow) * out * 4;
+        int64_t out = x->out_tiles * x->out.tile;
+        int64_t at_work = (p->nparts == 1 && !p->whole ? 2 : x->out_tiles) * x->out.tile;
+        int64_t own = (2 + 2 * x->follow) * at_work * 4;
         columns += blocks * out * size;
         work = own > work ? own : work;
         if (p->whole && p->nparts == 1)
@@ -60,7 +62,7 @@ static void shared_tiles(struct strict_product *p, int64_t room)
     struct product_part *x = &p->part[0];
     x->out_tiles = p->unrolled ? joint_tiles(x->out_channels, x->out.tile, MAX_OUT_TILES) : 1;
     while (bytes_of(p) > room && x->out_tiles > 1)
-        x->out_tiles = x->out_tiles == 4 ? 2 : 1;
+        x->out_tiles = joint_tiles(x->out_channels, x->out.tile, x->out_tiles - 1);
     while (bytes_of(p) > room && x->out.tile > 64)
         x->out.tile = even_tile(x->out.tile, x->out.tile / 2);
 }
@@ -167,7 +169,7 @@ struct emission {
     int sums[2];    /* (rows, output channels) of the widest part */
     int transposed[2]; /* (block of k, rows of several blocks) */
     int nsums, ntransposed;
-    struct ap a[MAX_BLOCKS];
+    struct ap a[MAX_BLOCKS], group[MAX_BLOCKS]; /* of the tile of rows, and of those loaded with it */
     struct ap *b[MAX_MATRICES][MAX_OUT_TILES]; /* of each block */
 };
 
@@ -303,6 +305,115 @@ static struct ap sums(struct emission *e, const struct product_part *x)
     return s;
 }
 
+/* ---- turned: (output channels, rows) ---- */
+
+/* Rows of a group of tiles, and what they are multiplied by at a time. */
+struct turned {
+    struct cover rows, row; /* of the group, of one tile */
+    int n, first;           /* tiles, of the instance's */
+    dim_t out;              /* output channels over partitions */
+};
+
+/* One block of the group's rows, (block, rows), from (rows, k) in SBUF. */
+static void transpose_group(struct emission *e, const struct ap *rows, const struct turned *t, int block)
+{
+    struct kernel_builder *k = e->k;
+    const struct strict_product *p = e->p;
+    dim_t width = width_of(p, block);
+    int in_psum = e->transposed[e->ntransposed++ % e->nbanks];
+    struct ap all = {.mem = MEM_PSUM, .dtype = (uint8_t)turned_type(rows[0].dtype), .tensor = in_psum};
+    ap_push(&all, kernel_of(k)->tiles[in_psum].elements, width);
+    ap_push(&all, 1, t->rows.tile), cover_clip(k->p, &all, 1, &t->rows, p->rows);
+    for (int i = 0; i < t->n; i++) {
+        struct ap from = rows[i], to = all;
+        from.dim[1].count = width, from.offset.base += block * p->block;
+        to.dim[1] = from.dim[0], to.dim[1].step = 1, to.offset.base += i * t->row.tile;
+        emit_nc_transpose(k, (struct nc_transpose){.dst = to, .src = from});
+    }
+    struct ap kept = all;
+    kept.mem = MEM_SBUF, kept.dtype = rows[0].dtype, kept.dim[0].step = t->rows.tile;
+    kept.tensor = kernel_tile(k, MEM_SBUF, kept.dtype, p->block, t->rows.tile);
+    emit_tensor_copy(k, (struct tensor_copy){.dst = kept, .src = all});
+    e->a[block] = kept;
+}
+
+static void load_group(struct emission *e, const struct turned *t)
+{
+    struct strict_product *p = e->p;
+    struct ap rows[MAX_ROW_TILES];
+    for (int i = 0; p->a_k == 1 && i < t->n; i++) {
+        p->row.at = (t->first + i) * p->row.tile;
+        rows[i] = p->a;
+        cover_push(e->k->p, &rows[i], &p->row, p->a_row, p->rows);
+        ap_push(&rows[i], 1, p->k);
+        rows[i] = stage_in(e->k, rows[i]);
+        rows[i].dim[1].step = 1;
+    }
+    for (int i = 0; i < blocks_of(p); i++) {
+        if (p->a_k == 1) {
+            transpose_group(e, rows, t, i);
+            continue;
+        }
+        struct ap block = p->a;
+        push_block(e, &block, p->a_k, i, -1);
+        cover_push(e->k->p, &block, &t->rows, p->a_row, p->rows);
+        e->a[i] = stage_in(e->k, block);
+    }
+}
+
+/* All output channels of a tile, some at a time. */
+static void multiply_turned(struct emission *e, const struct turned *t, int tile, product_finish *finish, void *user)
+{
+    struct strict_product *p = e->p;
+    struct product_part *x = &p->part[0];
+    dim_t whole = x->out.tile;
+    for (dim_t at = 0; at < whole; at += t->out) {
+        x->out.at = tile * whole + at, x->out.tile = t->out;
+        struct ap result = {.mem = MEM_PSUM, .dtype = DT_F32, .tensor = e->sums[e->nsums++ % e->nbanks]};
+        ap_push(&result, kernel_of(e->k)->tiles[result.tensor].elements, t->out);
+        cover_clip(e->k->p, &result, 0, &x->out, x->out_channels);
+        ap_push(&result, 1, t->rows.tile), cover_clip(e->k->p, &result, 1, &t->rows, p->rows);
+        for (int i = 0; i < blocks_of(p); i++) {
+            struct ap b = e->b[0][tile][i];
+            b.dim[1].count = t->out, b.offset.base += at * b.dim[1].step;
+            emit_tile_product(e->k, result, b, e->a[i], affine_number(i > 0));
+        }
+        p->row = t->rows;
+        finish(user, p, 0, result);
+        p->row = t->row;
+    }
+    x->out.tile = whole;
+}
+
+/* Tiles of rows that one bank has side by side. */
+static int tiles_together(const struct machine *m, const struct strict_product *p)
+{
+    int64_t bank = m->psum_bank / 4 < m->matmul_n ? m->psum_bank / 4 : m->matmul_n;
+    int n = (int)(bank / p->row.tile);
+    return n < 1 ? 1 : n > p->row_tiles ? p->row_tiles : n;
+}
+
+static struct turned group_from(const struct emission *e, int first)
+{
+    const struct strict_product *p = e->p;
+    int max = tiles_together(e->k->m, p);
+    struct turned t = {.rows = p->row, .row = p->row, .first = first, .out = e->k->m->partitions};
+    t.n = p->row_tiles - first < max ? p->row_tiles - first : max;
+    t.rows.tile = t.n * p->row.tile, t.rows.at = first * p->row.tile;
+    return t;
+}
+
+static void multiply_groups(struct emission *e, product_finish *finish, void *user)
+{
+    struct strict_product *p = e->p;
+    for (int r = 0; r < p->row_tiles; r += tiles_together(e->k->m, p)) {
+        struct turned t = group_from(e, r);
+        load_group(e, &t);
+        for (int o = 0; o < p->part[0].out_tiles; o++)
+            multiply_turned(e, &t, o, finish, user);
+    }
+}
+
 /* ---- instances ---- */
 
 static void multiply_part(struct emission *e, int part, product_finish *finish, void *user)
@@ -318,6 +429,24 @@ static void multiply_part(struct emission *e, int part, product_finish *finish, 
     }
 }
 
+/* The blocks (k, rows) of tile number r, of those that are loaded with its neighbours. */
+static void take_columns(struct emission *e, int r)
+{
+    const struct strict_product *p = e->p;
+    int at = r % tiles_together(e->k->m, p);
+    if (at == 0) {
+        struct turned t = group_from(e, r);
+        load_group(e, &t);
+        memcpy(e->group, e->a, sizeof e->group);
+    }
+    for (int i = 0; i < blocks_of(p); i++) {
+        e->a[i] = e->group[i];
+        e->a[i].dim[1].count = p->row.tile, e->a[i].dim[1].clip = NULL;
+        e->a[i].offset.base += at * p->row.tile;
+        cover_clip(e->k->p, &e->a[i], 1, &p->row, p->rows);
+    }
+}
+
 static void multiply_unrolled(struct emission *e, product_finish *finish, void *user)
 {
     struct strict_product *p = e->p;
@@ -326,9 +455,16 @@ static void multiply_unrolled(struct emission *e, product_finish *finish, void *
             p->part[i].out.at = o * p->part[i].out.tile;
             e->b[i][o] = load_out_channels(e, &p->part[i], o, -1);
         }
+    if (p->turned) {
+        multiply_groups(e, finish, user);
+        return;
+    }
     for (int r = 0; r < p->row_tiles; r++) {
         p->row.at = r * p->row.tile;
-        load_rows(e, -1);
+        if (p->a_k == 1)
+            load_rows(e, -1);
+        else
+            take_columns(e, r);
         for (int i = 0; i < p->nparts; i++)
             multiply_part(e, i, finish, user);
     }
@@ -353,8 +489,11 @@ void strict_product_emit(struct kernel_builder *k, struct strict_product *p, pro
     dim_t widest = 0;
     for (int i = 0; i < p->nparts; i++)
         widest = p->part[i].out.tile > widest ? p->part[i].out.tile : widest;
+    dim_t high = p->turned ? k->m->partitions : p->row.tile;
+    if (p->turned)
+        widest = tiles_together(k->m, p) * p->row.tile;
     for (int i = 0; i < e.nbanks; i++) {
-        e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, p->row.tile, widest);
+        e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, high, widest);
         if (p->unrolled && p->a_k == 1)
             e.transposed[i] = kernel_tile(k, MEM_PSUM, turned_type(p->a.dtype), p->block, k->m->psum_bank / 4);
     }

@@ -13,7 +13,7 @@
 #include "backend/lower/epilogue.h"
 #include "backend/lower/strict.h"
 
-enum { MAX_MATRICES = 4, MAX_OUT_TILES = 4 };
+enum { MAX_MATRICES = 4, MAX_OUT_TILES = 8 };
 
 /* One of the right operands that share the rows: b, and its output channels. */
 struct product_part {
@@ -32,6 +32,7 @@ struct strict_product {
     int row_tiles; /* of an instance */
     dim_t block;   /* of k */
     bool unrolled; /* k is known: all its blocks at once, else in a loop */
+    bool turned;   /* the result is (output channels, rows) */
     bool whole;    /* an instance has all output channels of its rows, and goes on with whole rows */
     int nparts;    /* several, as `whole`, are those of an instance one after the other */
     struct product_part part[MAX_MATRICES];
@@ -45,7 +46,7 @@ bool strict_product_tiles(const struct lowering *l, struct strict_product *p);
 int packed_weights(struct lowering *l, const struct strict_product *p, const struct product_part *part,
                    const struct value *w);
 /* Loads, multiplies, accumulates. Each tile of the result is given to `finish`: its pattern (rows,
- * output channels) in PSUM, and p->row and the part's `out` say which one it is. */
+ * output channels; turned: the other way round) in PSUM, and p->row and the part's `out` say which one it is. */
 typedef void product_finish(void *user, const struct strict_product *p, int part, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);

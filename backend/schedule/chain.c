@@ -1,5 +1,8 @@
 #include "backend/schedule/chain.h"
 
+#include "backend/tile/rules.h"
+
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -73,14 +76,15 @@ static void count_reads(struct chain *c, const int32_t *list, int n)
 static void count_readers(struct chain *c)
 {
     const struct program *p = c->p;
-    for (int k = 0; k < p->nkernels; k++)
+    for (int k = 0; k < p->nkernels; k++) {
+        int times = instances_of(&p->kernels[k]) ? (int)instances_of(&p->kernels[k]) : NOT_COUNTED;
         for (int i = 0; i < p->kernels[k].ninsns; i++)
             for (int o = 0; o < insn_info(p->kernels[k].insns[i].op)->naps; o++) {
                 const struct ap *a = &p->kernels[k].insns[i].ap[o];
                 if (a->mem == MEM_HBM && operand_reads(&p->kernels[k].insns[i], o))
-                    c->reads[slot_root(p, a->tensor)] +=
-                        (int)(instances_of(&p->kernels[k]) ? instances_of(&p->kernels[k]) : NOT_COUNTED);
+                    c->reads[slot_root(p, a->tensor)] += times;
             }
+    }
     for (int i = 0; i < p->ncalls; i++) {
         count_reads(c, p->calls[i].in, p->calls[i].nin);
         count_reads(c, p->calls[i].out, p->calls[i].nout);
@@ -203,7 +207,7 @@ static bool append(struct chain *c, const struct kernel *k)
 
 /* ---- the attempt to append one more ---- */
 
-struct chain_before {
+struct length {
     int ninsns, ntiles, nparts;
     dim_t flops, bytes;
 };
@@ -220,7 +224,7 @@ static void forget_from(struct uses *u, int n, int limit)
 }
 
 /* As it was before the kernel was appended. */
-static void take_back(struct chain *c, const struct chain_before *b)
+static void take_back(struct chain *c, const struct length *b)
 {
     for (int i = b->ninsns; i < c->k.ninsns; i++)
         if (c->gone[i])
@@ -238,8 +242,8 @@ static void take_back(struct chain *c, const struct chain_before *b)
                 note_use(c, &c->tiles[c->k.insns[i].ap[o].tensor], i * MAX_APS + o);
 }
 
-/* What is left of the kernel: without loads that are not needed, stores that nobody reads, and tiles that nobody uses.
- */
+/* What is left of the kernel: without loads that are not needed, stores that nobody reads, and tiles that nobody
+ * uses. */
 static struct kernel remaining(const struct chain *c, int *parts, struct arena *a)
 {
     struct kernel k = c->k;
@@ -272,21 +276,48 @@ static struct kernel remaining(const struct chain *c, int *parts, struct arena *
     return k;
 }
 
-static bool has_room(const struct chain *c, int share)
+/* The most bytes of a partition that live together from instruction `first` on, of one memory. */
+static int64_t live_bytes(const struct chain *c, int first, int mem)
 {
     struct arena scratch = {0};
+    int64_t *change = ARENA_ARRAY(&scratch, int64_t, c->k.ninsns - first + 2), live = 0, most = 0;
+    for (int t = 0; t < c->k.ntiles; t++) {
+        int from = INT_MAX, to = -1;
+        for (int i = 0; i < c->tiles[t].n; i++) {
+            int insn = c->tiles[t].at[i] / MAX_APS;
+            from = insn < from ? insn : from, to = insn > to ? insn : to;
+        }
+        if (to < first || c->k.tiles[t].mem != mem)
+            continue;
+        change[from < first ? 0 : from - first] += tile_partition_bytes(&c->k.tiles[t]);
+        change[to - first + 1] -= tile_partition_bytes(&c->k.tiles[t]);
+    }
+    for (int i = 0; i <= c->k.ninsns - first; i++) {
+        live += change[i];
+        most = live > most ? live : most;
+    }
+    arena_free(&scratch);
+    return most;
+}
+
+/* What lives before the last kernel, which begins at `first`, had room. */
+static bool has_room(const struct chain *c, int first)
+{
+    if (live_bytes(c, first, MEM_SBUF) < c->m->sbuf / 2 && live_bytes(c, first, MEM_PSUM) < c->m->psum / 4)
+        return true;
+    struct arena scratch = {0};
     struct kernel k = remaining(c, ARENA_ARRAY(&scratch, int, c->nparts), &scratch);
-    bool placed = place_straight(c->p, &k, c->m, share);
+    bool placed = place_straight(c->p, &k, c->m, true) < 0 || place_straight(c->p, &k, c->m, false) < 0;
     arena_free(&scratch);
     return placed;
 }
 
 static bool try_append(struct chain *c, const struct kernel *k)
 {
-    struct chain_before b = {c->k.ninsns, c->k.ntiles, c->nparts, c->k.flops, c->k.bytes};
+    struct length b = {c->k.ninsns, c->k.ntiles, c->nparts, c->k.flops, c->k.bytes};
     c->nchanges = 0;
     if (can_be_chained(k) && b.ninsns + instances_of(k) * k->ninsns <= MAX_INSNS && append(c, k) &&
-        keep_resident(c, b.ninsns) > 0 && has_room(c, 1))
+        keep_resident(c, b.ninsns) >= 0 && has_room(c, b.ninsns))
         return true;
     if (c->k.ninsns > b.ninsns)
         take_back(c, &b);
@@ -294,10 +325,6 @@ static bool try_append(struct chain *c, const struct kernel *k)
 }
 
 /* ---- the program ---- */
-
-/* How much slower kernels run that are put beside each other; the slowest first. */
-static const double paces[] = {2, 1.75, 1.5, 1.25, 1.125};
-enum { NPACES = sizeof paces / sizeof *paces };
 
 /* The chain's kernel takes the place of its first one. */
 static bool finish(struct chain *c, struct kernel *first, struct diag *d)
@@ -307,15 +334,7 @@ static bool finish(struct chain *c, struct kernel *first, struct diag *d)
     k.name = first->name;
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
-    struct insn *own = arena_copy(&c->scratch, k.insns, sizeof *own * (size_t)k.ninsns);
-    bool placed = false;
-    for (int i = 0; i < NPACES && !placed; i++) {
-        memcpy(k.insns, own, sizeof *own * (size_t)k.ninsns);
-        placed = overlap_kernels(c->p, &k, c->m, parts, c->nparts, paces[i]) && place_straight(c->p, &k, c->m, 1);
-    }
-    if (!placed)
-        memcpy(k.insns, own, sizeof *own * (size_t)k.ninsns);
-    if (!placed && !place_straight(c->p, &k, c->m, 1))
+    if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts))
         return fail_internal(d, "no room for kernels that had some");
     *first = k;
     return sync_kernel(c->p, first, d);

@@ -1,6 +1,6 @@
 /*
  * Kernels of strict targets that run one after the other, made one: what one stores and the next one loads stays in
- * SBUF.
+ * SBUF, weights are loaded while earlier ones run, and engines that one leaves idle work for its neighbour.
  *
  *   chain.c     which kernels, and their instances written out
  *   resident.c  loads of what is in a tile already, and stores that nobody reads any more
@@ -47,18 +47,17 @@ int keep_resident(struct chain *c, int first);
 /* Whether the instruction is a store that nobody reads. */
 bool is_dead_store(const struct chain *c, int insn);
 
-/* Places of tiles in rotation, so that few take memory that was used just now; false: no room in 1/share of the memory.
- */
-bool place_straight(struct program *p, struct kernel *k, const struct machine *m, int share);
-/* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it; -1.
- */
+/* Places of tiles, in turn, so that few take memory that was used just now, or the lowest; -1, or an instruction that
+ * finds no room. */
+int place_straight(struct program *p, struct kernel *k, const struct machine *m, bool in_turn);
+/* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it;
+ * -1. */
 typedef int32_t before_t[STREAMS];
 before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a);
 /* Of a kernel without places: times of its instructions become at least those of what they come after. */
 void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
 /* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
- * other. */
-bool overlap_kernels(const struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts,
-                     double slower);
+ * other and placed, or stay as they are where there is no room; false: there is none at all. */
+bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts);
 
 #endif

@@ -2,19 +2,36 @@
  * The order of kernels that became one: each begins when the one before is half done, where what it needs is there by
  * then. Of two neighbours one mostly keeps the Tensor engine busy and the other one the Vector engine.
  *
- * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over. An
- * instruction's time is not before that of those that it depends on, and the order is that of the times. A kernel's own
- * order stays.
+ * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over, later
+ * where there is no room for both. An instruction's time is not before that of those that it depends on, and the order
+ * is that of the times. A kernel's own order stays.
  */
 #include "backend/schedule/chain.h"
 
 #include "neff/isa/cost.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { SLOWER = 2, DELAYS = 4, TRIES = 24 }; /* a kernel is delayed by 1/DELAYS of the one before at a time */
 
 struct timed {
     double at;
     int insn;
+};
+
+struct overlap {
+    struct program *p;
+    struct kernel *k;
+    const struct machine *m;
+    const int *parts;
+    int nparts;
+    const struct insn *own; /* in the kernels' own order */
+    double *costs, *moves;  /* of these, ns, of all but transfers; of transfers */
+    double *lengths;        /* of parts, at full speed */
+    int *delays, *part_of;  /* of parts; of instructions */
+    double *times;
+    struct timed *order;
 };
 
 static int by_time(const void *a, const void *b)
@@ -23,43 +40,156 @@ static int by_time(const void *a, const void *b)
     return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->insn - y->insn;
 }
 
-/* Times of instructions [from, to), which begin at `start`; how long they take at full speed. */
-static double spread(const struct kernel *k, const struct machine *m, const int64_t *values, int from, int to,
-                     double slower, double start, double *times)
+static int end_of(const struct overlap *o, int part)
 {
-    double engines[ENGINE_COUNT] = {0}, all = 0, longest = 0;
-    for (int i = from; i < to; i++) {
-        const struct insn *n = &k->insns[i];
-        double ns = insn_is_transfer(n) ? 0 : insn_ns(m, n, values);
-        times[i] = all;
-        engines[n->engine] += ns, all += ns;
-    }
-    for (int e = 0; e < ENGINE_COUNT; e++)
-        longest = engines[e] > longest ? engines[e] : longest;
-    for (int i = from; i < to; i++)
-        times[i] = start + (all > 0 ? times[i] / all : 0) * slower * longest;
-    return longest;
+    return part + 1 < o->nparts ? o->parts[part + 1] : o->k->ninsns;
 }
 
-bool overlap_kernels(const struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts,
-                     double slower)
+static void find_costs(struct overlap *o, const int64_t *values)
+{
+    for (int part = 0; part < o->nparts; part++) {
+        double engines[ENGINE_COUNT] = {0};
+        for (int i = o->parts[part]; i < end_of(o, part); i++) {
+            o->part_of[i] = part;
+            if (insn_is_transfer(&o->own[i]))
+                o->moves[i] = transfer_ns(o->m, &o->own[i], values);
+            else
+                o->costs[i] = insn_ns(o->m, &o->own[i], values);
+            engines[o->own[i].engine] += o->costs[i];
+        }
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            o->lengths[part] = engines[e] > o->lengths[part] ? engines[e] : o->lengths[part];
+    }
+}
+
+/* ---- loads of constants ---- */
+
+enum { LEAD_NS = 4000 }; /* before what needs it */
+
+struct load {
+    double needed; /* when */
+    int insn;
+};
+
+static int by_need(const void *a, const void *b)
+{
+    const struct load *x = a, *y = b;
+    return x->needed != y->needed ? (x->needed < y->needed ? -1 : 1) : x->insn - y->insn;
+}
+
+static bool is_constant_load(const struct overlap *o, const struct insn *n)
+{
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    return n->op == INSN_dma_copy && n->ap[SRC].mem == MEM_HBM && n->ap[DST].mem == MEM_SBUF &&
+           o->p->slots[slot_root(o->p, n->ap[SRC].tensor)].kind == SLOT_CONST;
+}
+
+/* Per tile, when something else than such loads first touches it. */
+static double *first_touches(const struct overlap *o, struct arena *a)
+{
+    double *first = ARENA_ARRAY(a, double, o->k->ntiles + 1);
+    for (int t = 0; t < o->k->ntiles; t++)
+        first[t] = -1;
+    for (int i = 0; i < o->k->ninsns; i++)
+        for (int x = 0; x < insn_info(o->own[i].op)->naps && !is_constant_load(o, &o->own[i]); x++) {
+            const struct ap *ap = &o->own[i].ap[x];
+            bool on_chip = ap->mem == MEM_SBUF || ap->mem == MEM_PSUM;
+            if (on_chip && (first[ap->tensor] < 0 || o->times[i] < first[ap->tensor]))
+                first[ap->tensor] = o->times[i];
+        }
+    return first;
+}
+
+/*
+ * Loads of constants wait for nothing: they begin so early that the DMA engines, one load after the other, have brought
+ * each when it is needed.
+ */
+static void load_early(struct overlap *o)
+{
+    struct arena scratch = {0};
+    const double *first = first_touches(o, &scratch);
+    struct load *loads = ARENA_ARRAY(&scratch, struct load, o->k->ninsns + 1);
+    int n = 0;
+    for (int i = 0; i < o->k->ninsns; i++) {
+        double needed = is_constant_load(o, &o->own[i]) ? first[o->own[i].ap[AP(dma_copy, dst)].tensor] : -1;
+        if (needed >= o->times[i])
+            loads[n++] = (struct load){needed, i};
+    }
+    qsort(loads, (size_t)n, sizeof *loads, by_need);
+    double begin = n ? loads[n - 1].needed : 0;
+    for (int i = n - 1; i >= 0; i--) {
+        double latest = loads[i].needed - LEAD_NS, *at = &o->times[loads[i].insn];
+        begin = (begin < latest ? begin : latest) - o->moves[loads[i].insn];
+        *at = begin < *at ? begin : *at;
+    }
+    arena_free(&scratch);
+}
+
+static void put_beside(struct overlap *o)
+{
+    double start = 0;
+    for (int part = 0; part < o->nparts; part++) {
+        double all = 0, done = 0;
+        start += part ? o->lengths[part - 1] * o->delays[part] / DELAYS : 0;
+        for (int i = o->parts[part]; i < end_of(o, part); i++)
+            all += o->costs[i];
+        for (int i = o->parts[part]; i < end_of(o, part); i++) {
+            o->times[i] = start + (all > 0 ? done / all * SLOWER * o->lengths[part] : 0);
+            done += o->costs[i];
+        }
+        start += o->lengths[part];
+    }
+    memcpy(o->k->insns, o->own, sizeof *o->own * (size_t)o->k->ninsns);
+    straight_times(o->p, o->k, o->m, o->times);
+    load_early(o);
+    for (int i = 0; i < o->k->ninsns; i++)
+        o->order[i] = (struct timed){o->times[i], i};
+    qsort(o->order, (size_t)o->k->ninsns, sizeof *o->order, by_time);
+    for (int i = 0; i < o->k->ninsns; i++)
+        o->k->insns[i] = o->own[o->order[i].insn];
+}
+
+/* The last kernel that has begun where there was no room begins later; false: none can. */
+static bool delay(struct overlap *o, int insn)
+{
+    int last = 0;
+    for (int i = 0; i <= insn; i++)
+        last = o->part_of[o->order[i].insn] > last ? o->part_of[o->order[i].insn] : last;
+    while (last > 0 && o->delays[last] == DELAYS)
+        last--;
+    if (last == 0)
+        return false;
+    o->delays[last] += o->delays[last] ? 2 : 1;
+    o->delays[last] = o->delays[last] < DELAYS ? o->delays[last] : DELAYS;
+    return true;
+}
+
+bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts)
 {
     struct arena scratch = {0};
     struct diag d = {0};
+    int n = k->ninsns + 1;
+    struct overlap o = {.p = p, .k = k, .m = m, .parts = parts, .nparts = nparts};
+    o.own = arena_copy(&scratch, k->insns, sizeof *k->insns * (size_t)k->ninsns);
+    o.costs = ARENA_ARRAY(&scratch, double, n), o.moves = ARENA_ARRAY(&scratch, double, n);
+    o.times = ARENA_ARRAY(&scratch, double, n);
+    o.lengths = ARENA_ARRAY(&scratch, double, nparts), o.delays = ARENA_ARRAY(&scratch, int, nparts);
+    o.part_of = ARENA_ARRAY(&scratch, int, n), o.order = ARENA_ARRAY(&scratch, struct timed, n);
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
-    double *times = ARENA_ARRAY(&scratch, double, k->ninsns + 1), start = 0;
-    for (int i = 0; values && i < nparts; i++)
-        start += spread(k, m, values, parts[i], i + 1 < nparts ? parts[i + 1] : k->ninsns, slower, start, times);
-    if (values) {
-        straight_times(p, k, m, times);
-        struct timed *order = ARENA_ARRAY(&scratch, struct timed, k->ninsns + 1);
-        for (int i = 0; i < k->ninsns; i++)
-            order[i] = (struct timed){times[i], i};
-        qsort(order, (size_t)k->ninsns, sizeof *order, by_time);
-        struct insn *old = arena_copy(&scratch, k->insns, sizeof *old * (size_t)k->ninsns);
-        for (int i = 0; i < k->ninsns; i++)
-            k->insns[i] = old[order[i].insn];
+    bool placed = false;
+    if (values)
+        find_costs(&o, values);
+    for (int i = 0; values && !placed && i < TRIES; i++) {
+        put_beside(&o);
+        int failed = place_straight(p, k, m, true);
+        placed = failed < 0;
+        if (!placed && !delay(&o, failed))
+            break;
+    }
+    if (!placed) {
+        memcpy(k->insns, o.own, sizeof *o.own * (size_t)k->ninsns);
+        placed = place_straight(p, k, m, true) < 0 || place_straight(p, k, m, false) < 0;
     }
     arena_free(&scratch);
-    return values != NULL;
+    return placed;
 }

@@ -24,10 +24,10 @@ struct taken {
     int last;
 };
 
-struct rotation { /* of one memory */
+struct rotation { /* of a part of one memory */
     struct taken *taken; /* by address */
     int n;
-    int64_t limit, next;
+    int64_t from, to, next;
 };
 
 static int by_birth(const void *a, const void *b)
@@ -44,7 +44,7 @@ static int64_t first_free(const struct rotation *r, const struct machine *m, con
     for (int i = 0; i < r->n && at + size > r->taken[i].from; i++)
         if (at < r->taken[i].to)
             at = settle_tile(m, t, r->taken[i].to, size);
-    return at + size <= r->limit ? at : -1;
+    return at + size <= r->to ? at : -1;
 }
 
 static void drop_dead(struct rotation *r, int now)
@@ -62,63 +62,108 @@ static void take(struct rotation *r, int64_t from, int64_t to, int last)
     for (; i > 0 && r->taken[i - 1].from > from; i--)
         r->taken[i] = r->taken[i - 1];
     r->taken[i] = (struct taken){from, to, last};
+    r->next = to;
 }
 
-static bool place_all(struct kernel *k, const struct machine *m, const struct lived *lived, int n,
-                      struct rotation memories[2], bool in_turn)
+/* Small tiles lie apart from large ones, which would find no room between them. */
+enum part { LARGE, SMALL, PSUM, PARTS_OF_MEMORY };
+enum { SMALLEST_LARGE = 1536 };
+
+static enum part part_of(const struct tile *t)
 {
-    for (int i = 0; i < n; i++) {
-        struct tile *t = &k->tiles[lived[i].tile];
-        struct rotation *r = &memories[t->mem == MEM_PSUM];
-        int64_t size = tile_partition_bytes(t), at = -1;
-        drop_dead(r, lived[i].first);
-        if (in_turn)
-            at = first_free(r, m, t, r->next, size);
-        if (at < 0)
-            at = first_free(r, m, t, 0, size);
-        if (at < 0)
-            return false;
-        t->address = at;
-        r->next = at + size;
-        take(r, at, at + size, lived[i].last);
-    }
-    return true;
+    return t->mem == MEM_PSUM ? PSUM : tile_partition_bytes(t) < SMALLEST_LARGE ? SMALL : LARGE;
 }
 
-bool place_straight(struct program *p, struct kernel *k, const struct machine *m, int share)
+struct straight {
+    struct kernel *k;
+    const struct machine *m;
+    struct lived *lived; /* by birth */
+    int n;
+};
+
+/* The most bytes of each part that live at a time. */
+static void find_peaks(const struct straight *s, int64_t peaks[PARTS_OF_MEMORY], struct arena *a)
+{
+    int64_t(*change)[PARTS_OF_MEMORY] = arena_alloc(a, sizeof *change * (size_t)(s->k->ninsns + 1));
+    int64_t now[PARTS_OF_MEMORY] = {0};
+    for (int i = 0; i < s->n; i++) {
+        const struct tile *t = &s->k->tiles[s->lived[i].tile];
+        change[s->lived[i].first][part_of(t)] += tile_partition_bytes(t);
+        change[s->lived[i].last + 1][part_of(t)] -= tile_partition_bytes(t);
+    }
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int p = 0; p < PARTS_OF_MEMORY; p++) {
+            now[p] += change[i][p];
+            peaks[p] = now[p] > peaks[p] ? now[p] : peaks[p];
+        }
+}
+
+/* -1, or at which instruction there was no room. */
+static int place_all(const struct straight *s, struct rotation parts[PARTS_OF_MEMORY], bool apart, bool in_turn)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct tile *t = &s->k->tiles[s->lived[i].tile];
+        enum part part = part_of(t);
+        struct rotation *r = &parts[part == SMALL && !apart ? LARGE : part];
+        int64_t size = tile_partition_bytes(t), at = -1;
+        drop_dead(r, s->lived[i].first);
+        if (in_turn)
+            at = first_free(r, s->m, t, r->next, size);
+        if (at < 0)
+            at = first_free(r, s->m, t, r->from, size);
+        if (at < 0)
+            return s->lived[i].first;
+        t->address = at;
+        take(r, at, at + size, s->lived[i].last);
+    }
+    return -1;
+}
+
+static int place_parts(const struct straight *s, bool apart, bool in_turn)
 {
     struct arena scratch = {0};
-    struct lived *lived = ARENA_ARRAY(&scratch, struct lived, k->ntiles + 1);
+    int64_t peaks[PARTS_OF_MEMORY] = {0}, align = s->m->psum_bank, middle = s->m->sbuf;
+    find_peaks(s, peaks, &scratch);
+    if (apart && peaks[SMALL] + peaks[LARGE] > 0)
+        middle = s->m->sbuf / align * peaks[LARGE] / (peaks[SMALL] + peaks[LARGE]) * align;
+    struct rotation parts[] = {[LARGE] = {.from = 0, .to = middle},
+                               [SMALL] = {.from = middle, .to = s->m->sbuf, .next = middle},
+                               [PSUM] = {.from = 0, .to = s->m->psum}};
+    for (int p = 0; p < PARTS_OF_MEMORY; p++)
+        parts[p].taken = ARENA_ARRAY(&scratch, struct taken, s->n + 1);
+    int failed = place_all(s, parts, apart, in_turn);
+    arena_free(&scratch);
+    return failed;
+}
+
+int place_straight(struct program *p, struct kernel *k, const struct machine *m, bool in_turn)
+{
+    struct arena scratch = {0};
+    struct straight s = {.k = k, .m = m, .lived = ARENA_ARRAY(&scratch, struct lived, k->ntiles + 1)};
     const struct tile_span *spans = tile_spans(p, k, &scratch);
-    int n = 0;
     for (int t = 0; t < k->ntiles; t++)
         if (spans[t].first >= 0)
-            lived[n++] = (struct lived){t, spans[t].first, spans[t].last};
+            s.lived[s.n++] = (struct lived){t, spans[t].first, spans[t].last};
         else
             k->tiles[t].address = 0;
-    qsort(lived, (size_t)n, sizeof *lived, by_birth);
-    bool placed = false;
-    for (int way = 0; way < 2 && !placed; way++) {
-        struct rotation memories[2] = {{.limit = m->sbuf / share},
-                                       {.limit = m->psum / m->psum_bank / share * m->psum_bank}};
-        for (int i = 0; i < 2; i++)
-            memories[i].taken = ARENA_ARRAY(&scratch, struct taken, n + 1);
-        placed = place_all(k, m, lived, n, memories, way == 0);
-    }
+    qsort(s.lived, (size_t)s.n, sizeof *s.lived, by_birth);
+    int failed = place_parts(&s, in_turn, in_turn);
+    if (failed >= 0 && in_turn)
+        failed = place_parts(&s, false, true);
     arena_free(&scratch);
-    return placed;
+    return failed;
 }
 
 /* ---- order ---- */
 
 enum { CELL = 64, PARTS = 4, PART = 32, MAX_CELLS = 16384 };
 
-struct straight_cell {
+struct touches {
     int32_t writer, reader[STREAMS];
 };
 
 struct cells { /* of one memory: PARTS for each place on the chip */
-    struct straight_cell *cells;
+    struct touches *cells;
     int64_t n, bytes; /* bytes of one */
 };
 
@@ -151,7 +196,7 @@ static void come_after(struct tracker *t, int32_t other)
     *latest = other > *latest ? other : *latest;
 }
 
-static void touch_cell(struct tracker *t, struct straight_cell *c, bool write)
+static void touch_cell(struct tracker *t, struct touches *c, bool write)
 {
     come_after(t, c->writer);
     if (!write) {
@@ -169,7 +214,7 @@ static void touch_cell(struct tracker *t, struct straight_cell *c, bool write)
 
 static void make_cells(struct tracker *t, struct cells *c, int64_t n, int64_t bytes)
 {
-    *c = (struct cells){ARENA_ARRAY(t->a, struct straight_cell, n), n, bytes};
+    *c = (struct cells){ARENA_ARRAY(t->a, struct touches, n), n, bytes};
     memset(c->cells, -1, sizeof *c->cells * (size_t)n);
 }
 
@@ -250,12 +295,12 @@ static void touch_hbm(struct tracker *t, const struct ap *a, bool all, bool writ
     bool known = !all && dim_is_const(moved) && dim_is_const(a->offset.base) && !a->offset.nterms;
     for (int i = 0; i < a->rank; i++)
         known &= dim_is_const(a->dim[i].step) && dim_is_const(a->dim[i].count) && a->dim[i].step >= 0;
-    if (!known || c->n == 1)
+    if (!known || c->n == 1) {
         touch_range(t, c, 0, INT64_MAX, write);
-    else
-        touch_dims(t, c, a, 0,
-                   a->offset.base * (int64_t)dtype_bytes(a->dtype) + moved * (int64_t)dtype_bytes(s->type.dtype),
-                   write);
+        return;
+    }
+    int64_t start = a->offset.base * (int64_t)dtype_bytes(a->dtype) + moved * (int64_t)dtype_bytes(s->type.dtype);
+    touch_dims(t, c, a, 0, start, write);
 }
 
 static void touch_operands(struct tracker *t, const struct insn *n, bool write)

@@ -25,14 +25,20 @@ finds() {
     [ $status -eq 1 ] || failed "$1: exit status $status"
     grep -q "^kernel [0-9]* '[^']*': $1: " out || failed "$1: $(head -2 out)"
 }
-finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s1>=1/\1/'
-finds "wrong count" '/^kernel .*fc/,$s/op=add wait s1>=1/op=add wait s1>=2/'
-finds "deadlock" '0,/wait s1>=1/s/wait s1>=1/wait s1>=2/'
-finds "deadlock" '0,/\(sp.dma_copy.*\) signal s1/s/\(sp.dma_copy.*\) signal s1/\1/'
-finds "overlapping buffers" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 0/'
-finds "capacity" 's/tile sbuf1 bf16 7 x 112 at 448/tile sbuf1 bf16 7 x 112 at 180160/'
-finds "uninitialised read" '0,/min(7,7-g0\*7):112, 112:1/s/\(dst=sbuf0 f32.0.(\)min(7,7-g0\*7):112, 112:1/\1min(7,7-g0*7):112, 96:1/;0,/src=%0 f32/s/\(src=%0 f32[^,]*\), 112:1/\1, 96:1/'
+first=$(sed -n 's/^ *tile sbuf0 .* at //p' digits.xasm)
+last=$(sed -n 's/.*op=mul wait s1>=\([0-9]*\) .*/\1/p' digits.xasm | tail -1)
+finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s5>=[0-9]*/\1/'
+finds "wrong count" "s/op=add wait s1>=$((last - 1)) /op=add wait s1>=$last /"
+finds "deadlock" "s/op=mul wait s1>=$last /op=mul wait s1>=$((last + 1)) /"
+finds "wrong count" '0,/\(sp.dma_copy.*\) signal s5/s/\(sp.dma_copy.*\) signal s5/\1/'
+finds "deadlock" 's/\(sp.dma_copy dst=sbuf2 .*\) signal s5/\1/'
+finds "overlapping buffers" "s/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at $first/"
+finds "capacity" 's/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at 180160/'
+finds "uninitialised read" 's/\(dst=sbuf0 f32\[0\](7:112, \)112:1\(), src=%0 f32\[0\](7:112, \)112:1/\196:1\296:1/'
 
+# Of a program of several steps, whose batch is open.
+"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
+"$build/xdump" digits.neff --asm >digits.xasm
 # across_steps KIND EXPRESSION: the same, of what steps do together
 across_steps() {
     sed "$2" digits.xasm >edited.xasm
