@@ -36,7 +36,7 @@ bool lower_gather_block_quantized(struct onnx_node *n)
         !b_axis(n, attr_int(&n->attrs, "gather_axis", 0), rank, &at) ||
         !b_axis(n, attr_int(&n->attrs, "quantize_axis", 1), rank, &blocked))
         return false;
-    if (block < 1 || (bytes && bits != 4 && bits != 8) || rank + indices > MAX_RANK)
+    if (block < 1 || block > INT32_MAX || (bytes && bits != 4 && bits != 8) || rank + indices > MAX_RANK)
         return NODE_ERROR(n, "attributes bits %lld and block_size %lld", (long long)bits, (long long)block);
     if (at == blocked || (bytes && blocked != rank - 1))
         return NODE_ERROR(n, "blocks along dim %d of %d, rows along dim %d: expected another dim than that of rows%s",
@@ -73,7 +73,8 @@ bool lower_matmul_bnb4(struct onnx_node *n)
     int64_t block = attr_int(&n->attrs, "block_size", 0), type = attr_int(&n->attrs, "quant_type", 0);
     const struct tensor *w = b_constant(n->in[1]), *largest = b_constant(n->in[2]);
     struct attrs a = {0};
-    if (rows < 1 || k < 1 || block < 1 || rows > INT32_MAX || k > INT32_MAX || (type != 0 && type != 1))
+    if (rows < 1 || k < 1 || block < 1 || rows > INT32_MAX || k > INT32_MAX || block > INT32_MAX ||
+        (type != 0 && type != 1))
         return NODE_ERROR(n, "attributes N %lld, K %lld, block_size %lld, quant_type %lld", (long long)rows,
                           (long long)k, (long long)block, (long long)type);
     if (!w || w->dtype != DT_U8 || !largest || tensor_count(w) < (rows * k + 1) / 2 ||
