@@ -1,12 +1,20 @@
 /* Regular expressions, by PCRE2. Matching has a step limit. */
 #include "runtime/plugins/regex.h"
 
+/* Steps that an element of n may take: many where there are few elements, and always so many for each of its bytes. */
+static uint32_t steps_for(const struct str *s, int64_t n)
+{
+    static const double most = 1e7, together = 2e8, per_byte = 1000;
+    double steps = together / (double)n + per_byte * (double)s->n;
+    return (uint32_t)(steps < most ? steps : most);
+}
+
 static bool match_all(const struct str *s, int64_t n, uint8_t *matched, const pcre2_code *code,
                       pcre2_match_data *match, pcre2_match_context *how, struct diag *d)
 {
-    pcre2_set_match_limit(how, 10000000);
     pcre2_set_heap_limit(how, 65536);
     for (int64_t i = 0; i < n; i++) {
+        pcre2_set_match_limit(how, steps_for(&s[i], n));
         int r = pcre2_match(code, (PCRE2_SPTR)(s[i].p ? s[i].p : ""), s[i].n, 0, 0, match, how);
         matched[i] = r >= 0;
         if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_HEAPLIMIT ||

@@ -3,8 +3,26 @@
 #include "runtime/plugins/regex.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 enum { WORKSPACE = 20000 };
+
+/*
+ * PCRE2 calls back for each place at which it begins to look. It counts no steps of this kind of matching, and
+ * "a*[bc]" on n times "a" takes n * n: after some seconds of the processor the pattern is refused.
+ */
+struct pace {
+    clock_t began;
+    unsigned looks;
+};
+enum { MOST_SECONDS = 4, LOOKS = 256 };
+
+static int take_step(pcre2_callout_block *block, void *user)
+{
+    struct pace *p = user;
+    bool over = ++p->looks % LOOKS == 0 && (clock() - p->began) / CLOCKS_PER_SEC >= MOST_SECONDS;
+    return over ? PCRE2_ERROR_CALLOUT : 0;
+}
 
 struct matcher {
     const pcre2_code *code;
@@ -47,7 +65,8 @@ static bool find_all(struct str s, int64_t i, const struct matcher *m, plugin_fo
 bool xrt_plugin_1_regex_find(struct str pattern, const struct str *s, int64_t n,
                              plugin_found_fn found, void *user, struct diag *d)
 {
-    pcre2_code *code = compile(pattern, 0, d);
+    struct pace pace = {.began = clock()};
+    pcre2_code *code = compile(pattern, PCRE2_AUTO_CALLOUT, d);
     if (!code)
         return diag_failed(d) ? false : fail(d, "out of memory");
     struct matcher m = {code, pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL),
@@ -56,6 +75,7 @@ bool xrt_plugin_1_regex_find(struct str pattern, const struct str *s, int64_t n,
     if (ok) {
         pcre2_set_match_limit(m.how, 10000000);
         pcre2_set_heap_limit(m.how, 65536);
+        pcre2_set_callout(m.how, take_step, &pace);
     }
     for (int64_t i = 0; ok && i < n; i++)
         ok = find_all(s[i], i, &m, found, user, d);

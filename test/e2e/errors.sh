@@ -71,6 +71,27 @@ refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xc
 cp "$source/test/fuzz/corpus/onnx/name_with_zero.onnx" zero.onnx
 refuses 1 "output 'a' has a byte 0 behind that" "$xcc" zero.onnx -o x.neff
 
+# Patterns that take just under the limit for each of many elements: together they would take minutes.
+if [ -f "$build/runtime/libxrt_regex.so" ]; then
+    cat >regex.xir <<'END'
+graph "regex" (%0 "n": i64[1]) {
+  %c0 = const str[1] {"aaaaaaaaaaaaaaaaaaaaa!"}
+  %1: str[*] = expand(%c0, %0)
+  %2: bool[*] = regex_full_match(%1) {pattern="(a+)+"}
+  return(%2)
+} outputs("y")
+END
+    "$xcc" regex.xir -q -o regex.neff
+    {
+        printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }"
+        printf '\270\013\0\0\0\0\0\0'
+    } >times.npy
+    refuses 1 "takes too many steps; simplify the pattern" "$xrun" regex.neff times.npy
+    sed 's/(a+)+/a+!/' regex.xir >plain.xir
+    "$xcc" plain.xir -q -o plain.neff
+    "$xrun" plain.neff times.npy >/dev/null || failed "3000 elements of an honest pattern"
+fi
+
 # A test case whose data are cut short.
 case=$source/test/onnx/math/$(ls "$source/test/onnx/math" | head -1)
 mkdir cut
