@@ -162,12 +162,13 @@ class Messages(Case):
             return nl.copy(nisa.nc_matmul(nisa.nc_matmul(t, t), nl.load(x[0:4, :])))
 
         x = f32(8, 4)
-        self.told(r"nc_matmul: stationary is <psum .*\[4, 4\]>; the tensor engine reads SBUF only: copy it", factor, x)
         for words, f in ((r"nl.load: src is <sbuf .*>, which the hardware's load does not take", lambda x: nl.load(nl.load(x))),
                          (r"assignment: <hbm .*> lies in HBM, which the hardware's engines do not write: nl.store", assigned),
                          (r"nl.store: dst is <sbuf .*>, which the hardware's store does not write: assign to it", stored)):
             with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: " + words):
                 self.same(nki.jit(f)(x), x)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nc_matmul: stationary is <psum .*\[4, 4\]>, and the tensor engine reads SBUF only"):
+            self.close(nki.jit(factor)(x), (x.T @ x).T @ x[0:4], 1e-5, 1e-5)
 
     def test_operands_of_partitions(self) -> None:
         x = f32(8, 4)

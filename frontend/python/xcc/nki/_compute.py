@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ._core import (Shape, aligned, as_tile, emit, emit_copy, emit_fill, emit_iota, is_number, number, place, predicate_tile, result,
                     shape_on_chip)
-from ._errors import NkiTypeError, error
+from ._errors import NkiTypeError, error, warn
 from ._index import Expr, Mask, broadcast_shapes
 from ._mask import Region, region_of
 from ._move import broadcast_to, copy, flat_out, on_sbuf, transposed, two_dims
@@ -446,7 +446,7 @@ def check_factors(stationary: View, moving: View, api: str, alike: bool = False)
     """The types that the tensor engine multiplies. alike: both f32, or none, as nki 0.6 has it."""
     for x, what in ((stationary, "stationary"), (moving, "moving")):
         if x.object.space == "psum" and api == "nc_matmul":
-            raise error(api, "%s is %r; the tensor engine reads SBUF only: copy it there (nisa.tensor_copy)" % (what, x), NkiTypeError)
+            warn("%s: %s is %r, and the tensor engine reads SBUF only; it is copied here: nisa.tensor_copy does that" % (api, what, x))
         if not dtypes.is_float(x.dtype) and (alike or x.dtype not in (dtypes.uint8, dtypes.int8)):  # exact, and identities are uint8
             raise error(api, "%s is %s; the tensor engine multiplies f32, bf16, fp16 and fp8: load or copy it with dtype=nl.bfloat16" %
                         (what, x.dtype), NkiTypeError)

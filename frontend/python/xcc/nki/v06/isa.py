@@ -39,6 +39,7 @@ def nc_matmul(dst: _View, stationary: _View, moving: _View, is_stationary_onezer
     s, m = _as_tile(stationary, "nc_matmul", "stationary"), _as_tile(moving, "nc_matmul", "moving")
     _psum(dst, "nc_matmul")
     _compute.check_factors(s, m, "nc_matmul", True)
+    s, m = _move.on_sbuf(s), _move.on_sbuf(m)
     _sum_in(dst, lambda to, add: _compute.emit_matmul(to, s, m, "nc_matmul", add), 0 if is_transpose else _accumulate(accumulate), "nc_matmul")
 
 
