@@ -7,7 +7,7 @@
  */
 #include "runtime/exec/bind_kernel.h"
 
-#include <stdlib.h>
+#include "neff/base/sort.h"
 
 enum { MANY = 64, MOST = 1 << 14, ALIGN = 64 }; /* more than MOST would take too long */
 
@@ -94,7 +94,7 @@ static struct life *find_lives(const struct kernel *k, struct arena *a)
             l->first = l->first < 0 ? i : l->first;
             l->last = alone[i];
         }
-    qsort(lives, (size_t)k->ntiles, sizeof *lives, by_first);
+    sort_items(lives, (size_t)k->ntiles, sizeof *lives, by_first);
     return lives;
 }
 
