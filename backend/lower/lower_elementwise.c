@@ -3,7 +3,8 @@
  */
 #include "backend/lower/reduce.h"
 
-static void emit(struct group_layout *y, struct group *g)
+/* whole: of all elements, else of those that the layout has. */
+static void emit(struct group_layout *y, struct group *g, bool whole)
 {
     const struct node *n = g->whole;
     struct dim_table *t = &y->l->p->dims;
@@ -11,8 +12,8 @@ static void emit(struct group_layout *y, struct group *g)
     layout_grid(y, &k);
     struct expression e = {.k = &k, .g = g, .space = layout_space(y), .pattern = layout_pattern, .user = y};
     expression_emit(&e, 0);
-    dim_t count = 1;
-    for (int i = 0; i < y->rank; i++)
+    dim_t count = whole ? type_count(t, &g->results[0]->type) : 1;
+    for (int i = 0; !whole && i < y->rank; i++)
         count = dim_mul(t, count, y->dims[i]);
     kernel_of(&k)->flops = dim_mul(t, count, g->n);
     kernel_of(&k)->bytes = dim_mul(t, count, 4 * y->n);
@@ -41,8 +42,8 @@ enum lowered lower_elementwise(struct lowering *l, struct node *n)
         return DECLINED;
     }
     bool two = l->m->strict && strict_layout_tile(&y, g.n, &rest);
-    emit(&y, &g);
+    emit(&y, &g, !two);
     if (two)
-        emit(&rest, &g);
+        emit(&rest, &g, false);
     return LOWERED;
 }
