@@ -258,7 +258,7 @@ static const struct option rows[] = {
      FOR_COMPILE},
     {"--print-after", "PASS|all", OPTION_TEXT, AT(options.print_after),
      "print the graph after a pass", NULL, FOR_ALL},
-    {"--passes", "A,B", OPTION_TEXT, AT(options.only), "run these passes only", NULL, FOR_ALL},
+    {"--passes", "A,B", OPTION_LIST, AT(options.only), "run these passes only", NULL, FOR_ALL},
     {"--explain", "NODE", OPTION_MAYBE, 0,
      "say what was fused, cast, placed, or not, and why: a summary;\n--explain=NODE: all about "
      "nodes of that name (a glob)",

@@ -404,7 +404,7 @@ bool chain_kernels(struct program *p, const struct machine *m, struct diag *d)
     struct chain c = {.p = p, .m = m};
     bool ok = true;
     c.stores = ARENA_ARRAY(&c.scratch, struct uses, p->nslots + 1);
-    c.reads = ARENA_ARRAY(&c.scratch, int, p->nslots + 1);
+    c.reads = ARENA_ARRAY(&c.scratch, int64_t, p->nslots + 1);
     int *launches = ARENA_ARRAY(&c.scratch, int, p->nkernels + 1);
     for (int r = 0; r < p->nregions; r++)
         for (int i = 0; i < p->regions[r].nsteps; i++)

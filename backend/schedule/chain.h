@@ -33,7 +33,7 @@ struct chain {
     bool *gone;           /* per instruction: a load that is not needed */
     struct uses *tiles;   /* per tile: operands */
     struct uses *stores;  /* per slot that owns memory: instructions that write it */
-    int *reads;           /* per such slot: who reads it in the whole program */
+    int64_t *reads;       /* per such slot: who reads it in the whole program */
     int gone_cap, uses_cap;
     int *parts; /* the first instruction of each kernel */
     int nparts, parts_cap;

@@ -61,6 +61,7 @@ static bool store(const struct option *o, const char *value, void *to, struct di
         *(bool *)at = true;
         return true;
     case OPTION_TEXT:
+    case OPTION_LIST:
         *(const char **)at = value;
         return true;
     case OPTION_CHOICE:
@@ -111,7 +112,8 @@ static const struct option *find(const struct option_table *t, int argc, char **
             return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         if (o->value)
             *value = word[length] ? word + length + 1 : argv[++*i];
-        if (*value && !**value) /* what no value means, a script's unset variable does not say */
+        bool text = o->kind == OPTION_TEXT || o->kind == OPTION_CALL; /* numbers and choices have messages of their own */
+        if (text && *value && !**value) /* what a script's unset variable gives */
             return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         return o;
     }

@@ -17,7 +17,8 @@
 
 enum option_kind {
     OPTION_SWITCH, /* bool, made true; value NULL */
-    OPTION_TEXT,   /* const char *, a word of argv */
+    OPTION_TEXT,   /* const char *, a word of argv that is not empty */
+    OPTION_LIST,   /* the same, and may be empty: nothing of the list */
     OPTION_CHOICE, /* int: which of the words that `value` lists, separated by '|' */
     OPTION_COUNT,  /* int: a whole number, 0 or more */
     OPTION_NUMBER, /* double: 0 or more */

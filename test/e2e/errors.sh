@@ -14,7 +14,7 @@ refuses 2 "unknown option" "$xrun" good.neff --nonsense
 refuses 1 "--state-capacity: no output of this model is an input with more behind it" "$xrun" good.neff "$picture" --state-capacity 5
 "$xcc" "$digits" -q -o large.neff --limit-memory 99999999999999999999 || failed "a limit beyond all memory limits"
 rm -f large.neff
-for option in --passes --print-after --keep-fp32 --shape --calibrate; do
+for option in --print-after --keep-fp32 --shape --calibrate; do
     refuses 2 "$option needs a value" "$xcc" "$digits" -o x.neff $option ''
 done
 xsim=$build/runtime/sim/xsim
