@@ -112,8 +112,9 @@ static const struct option *find(const struct option_table *t, int argc, char **
             return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         if (o->value)
             *value = word[length] ? word + length + 1 : argv[++*i];
-        bool text = o->kind == OPTION_TEXT || o->kind == OPTION_CALL; /* numbers and choices have messages of their own */
-        if (text && *value && !**value) /* what a script's unset variable gives */
+        /* A script's unset variable. Numbers and choices have messages of their own. */
+        bool text = o->kind == OPTION_TEXT || o->kind == OPTION_CALL;
+        if (text && *value && !**value)
             return fail(d, "%s needs a value: %s", o->name, o->value), NULL;
         return o;
     }
