@@ -3,6 +3,7 @@
 #include <string.h>
 
 enum { LARGEST = 1 << 30 }; /* of a count; products of MAX_AP_RANK of them are checked in cost.c */
+static const int64_t LARGEST_COEFFICIENT = INT64_C(1) << 33;
 
 struct converter {
     const struct program *p;
@@ -27,12 +28,21 @@ static int64_t value(struct converter *c, dim_t d)
     return v;
 }
 
+/* What a variable is multiplied by. A variable is below the limit of instructions, so that a sum of products fits. */
+static int64_t coefficient(struct converter *c, dim_t d)
+{
+    int64_t v = value(c, d);
+    if (c->ok && (v > LARGEST_COEFFICIENT || v < -LARGEST_COEFFICIENT))
+        c->ok = fail(c->d, "an access pattern moves by %lld elements from one instance to the next", (long long)v);
+    return c->ok ? v : 0;
+}
+
 static struct sim_number number(struct converter *c, const struct affine *f)
 {
     struct sim_number n = {.base = value(c, f->base), .nterms = f->nterms};
     struct number_term *terms = ARENA_ARRAY(c->a, struct number_term, f->nterms);
     for (int i = 0; i < f->nterms; i++)
-        terms[i] = (struct number_term){f->terms[i].var, value(c, f->terms[i].coef)};
+        terms[i] = (struct number_term){f->terms[i].var, coefficient(c, f->terms[i].coef)};
     n.terms = terms;
     return n;
 }
@@ -70,7 +80,7 @@ static struct number_ap pattern(struct converter *c, const struct insn *n, int a
         const struct ap_dim *d = &ap->dim[i];
         r.dim[i] = (struct number_dim){value(c, d->step), value(c, d->count), 0, 0, -1};
         if (d->clip) {
-            r.dim[i].factor = value(c, d->clip->factor), r.dim[i].limit = value(c, d->clip->limit);
+            r.dim[i].factor = coefficient(c, d->clip->factor), r.dim[i].limit = value(c, d->clip->limit);
             r.dim[i].var = d->clip->var;
             r.clipped = true;
         }
