@@ -260,6 +260,8 @@ int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_bi
     return values;
 }
 
+static const int64_t LARGEST_SLOT = INT64_C(1) << 50; /* of many, the sum fits too */
+
 int64_t *slot_sizes(const struct program *p, const int64_t *values, struct arena *a)
 {
     int64_t *sizes = ARENA_ARRAY(a, int64_t, p->nslots + 1);
@@ -271,7 +273,7 @@ int64_t *slot_sizes(const struct program *p, const int64_t *values, struct arena
             if (v == DIM_NOT_BOUND || v < 0 || __builtin_mul_overflow(n, v, &n))
                 n = -1;
         }
-        sizes[i] = n;
+        sizes[i] = n > LARGEST_SLOT ? -1 : n;
     }
     return sizes;
 }

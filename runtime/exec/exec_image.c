@@ -402,6 +402,8 @@ void exec_window_pool(struct worker *me, const struct bound_insn *i)
     int last = y->rank - 1;
     int64_t channels = yc[last] < xc[2] ? yc[last] : xc[2],
             row = number_at(me, &i->imm[IMM(window_pool, row)]);
+    if (channels < 1) /* the image may be clipped to none */
+        return;
     int64_t rows = last == 2 ? yc[0] : 1;
     const char *image = operand_address(me, x);
     char *out = operand_address(me, y);

@@ -248,7 +248,7 @@ static void advise(struct sim *s, struct sim_summary *y)
     for (int i = 0; i < s->nlaunches && i < 20000; i++)
         advise_launch(&a, i);
     double again = (double)(s->hbm_read - s->hbm_useful);
-    if (s->hbm_read > s->hbm_useful * 5 / 4)
+    if ((double)s->hbm_read > 1.25 * (double)s->hbm_useful)
         add(&a, (int64_t)(again / (t->dma_engines * t->dma_engine_gbps) * 1000),
             arena_printf(&s->arena, "%.1f MB of %.1f MB are read from HBM again", again / 1e6,
                          (double)s->hbm_read / 1e6),

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum { LARGEST = 1 << 30 }; /* of a count; products of MAX_AP_RANK of them are checked in cost.c */
-static const int64_t LARGEST_COEFFICIENT = INT64_C(1) << 33;
+static const int64_t LARGEST_COEFFICIENT = INT64_C(1) << 33, LARGEST_TILE = INT64_C(1) << 40;
 
 struct converter {
     const struct program *p;
@@ -193,7 +193,10 @@ static int64_t footprint(struct converter *c, int mem, int64_t *bytes)
         const struct tile *t = &c->k->tiles[i];
         if (t->mem != mem)
             continue;
-        bytes[i] = value(c, t->elements) * (int64_t)dtype_bytes(t->dtype);
+        int64_t elements = value(c, t->elements);
+        if (elements > LARGEST_TILE && c->ok)
+            c->ok = fail(c->d, "a tile of %lld elements a partition", (long long)elements);
+        bytes[i] = c->ok ? elements * (int64_t)dtype_bytes(t->dtype) : 0;
         sum += bytes[i];
         if (t->address >= 0 && t->address < INT32_MAX && t->address + bytes[i] > end)
             end = t->address + bytes[i];

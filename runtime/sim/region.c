@@ -38,15 +38,21 @@ static void join_dims(struct byte_runs *r)
     }
 }
 
+/* Of an offset and of each dim: sums of them fit. */
+static const int64_t FARTHEST = INT64_C(1) << 56;
+
 struct byte_runs region_of(const struct number_ap *a, const int64_t *vars)
 {
     struct byte_runs r = {.run = a->size};
-    r.low = number_at(&a->offset, vars) * a->size + a->slot_offset;
+    if (__builtin_mul_overflow(number_at(&a->offset, vars), a->size, &r.low) ||
+        __builtin_add_overflow(r.low, a->slot_offset, &r.low) || r.low > FARTHEST || r.low < -FARTHEST)
+        return region_anywhere();
     for (int i = 0; i < a->rank; i++) {
         int64_t count = ap_dim_count(&a->dim[i], vars), step, reach;
         if (count < 1)
             return (struct byte_runs){0};
-        if (__builtin_mul_overflow(a->dim[i].step, a->size, &step) || __builtin_mul_overflow(step, count, &reach))
+        if (__builtin_mul_overflow(a->dim[i].step, a->size, &step) || __builtin_mul_overflow(step, count, &reach) ||
+            reach > FARTHEST || reach < -FARTHEST)
             return region_anywhere();
         add_dim(&r, step, count);
     }
