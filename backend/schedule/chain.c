@@ -326,7 +326,15 @@ static bool try_append(struct chain *c, const struct kernel *k)
 
 /* ---- the program ---- */
 
-/* The chain's kernel takes the place of its first one. */
+/* Loads that were taken out count again: the kernels stay apart. */
+static void give_up(struct chain *c)
+{
+    for (int i = 0; i < c->k.ninsns; i++)
+        if (c->gone[i])
+            c->reads[slot_root(c->p, c->k.insns[i].ap[AP(dma_copy, src)].tensor)]++;
+}
+
+/* The chain's kernel takes the place of its first one; false without a message: there is no room for it. */
 static bool finish(struct chain *c, struct kernel *first, struct diag *d)
 {
     int *parts = ARENA_ARRAY(&c->scratch, int, c->nparts);
@@ -334,8 +342,10 @@ static bool finish(struct chain *c, struct kernel *first, struct diag *d)
     k.name = first->name;
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
-    if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts))
-        return fail_internal(d, "no room for kernels that had some");
+    if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts)) {
+        give_up(c);
+        return false;
+    }
     *first = k;
     return sync_kernel(c->p, first, d);
 }
@@ -361,7 +371,9 @@ static int chain_from(struct chain *c, struct program_region *r, int from, const
         if (s->kind != STEP_LAUNCH || launches[s->index] != 1 || !try_append(c, &kernels[s->index]))
             break;
     }
-    return n == 1 || finish(c, &kernels[first], d) ? n : -1;
+    if (n == 1 || finish(c, &kernels[first], d))
+        return n;
+    return diag_failed(d) ? -1 : 1;
 }
 
 static bool chain_region(struct chain *c, struct program_region *r, const int *launches, struct diag *d)
