@@ -1,8 +1,8 @@
 #!/bin/sh
-# hlo.sh HLO_TOOL: the HLO reader and printer, on the modules in test/hlo and on those in
-# $XCC_TEST_DATA/hlo (default ../shared/data beside the source) where it is there.
-tool=$1 kind=hlo suffix=hlo corpus=parse
-. "$(dirname "$0")/module_cases.sh"
+# hlo_corpus.sh HLO_TOOL: the HLO reader and printer, on the modules in $XCC_TEST_DATA/hlo.
+tool=$1 kind=hlo
+. "$(dirname "$0")/corpus.sh"
+
 run "corpus" "$tool" check "$data"/parse/*.hlo
 run "executable modules" "$tool" verify "$data"/exec/*/module.hlo
 run "printed executable modules" "$tool" check "$data"/exec/*/module.hlo "$data"/examples/*.hlo
