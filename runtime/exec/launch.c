@@ -58,8 +58,7 @@ static void run_instance(struct worker *me, const struct bound_kernel *k)
     }
 }
 
-/* Instances from .. to - 1, in the same way. */
-static void launch_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
+static void run_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
 {
     int64_t rest = from;
     for (int g = k->ngrid - 1; g >= 0; g--) {
@@ -75,11 +74,21 @@ static void launch_range(struct worker *me, const struct bound_kernel *k, int64_
     }
 }
 
+/* Instances from .. to - 1, in the same way. */
+static void launch_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
+{
+    run_range(me, k, from, to);
+    if (me->k->release)
+        me->k->release();
+}
+
 void launch_one(struct worker *me, const struct bound_kernel *k)
 {
     for (int g = 0; g < k->ngrid; g++)
         me->vars[g] = 0;
     run_instance(me, k);
+    if (me->k->release)
+        me->k->release();
 }
 
 /* ---- all workers ---- */

@@ -6,6 +6,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#if KERNELS_X86
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static bool runs_strict(void)
 {
@@ -39,6 +44,17 @@ static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && __builtin_cpu_supports("avx512bf16");
 }
+/* The processor has AMX, with bf16; the system saves its registers, and lets this process use them. */
+static bool runs_amx(void)
+{
+    enum { LEAF = 7, BF16_BIT = 22, TILE_BIT = 24, SAVED = 3 << 17, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d, low, high;
+    if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(LEAF, 0, &a, &b, &c, &d) ||
+        !(d >> BF16_BIT & d >> TILE_BIT & 1))
+        return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & SAVED) == SAVED && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
 /*
  * Whether products by the instruction of bf16 are slower than those of FP32 are by the kernels without it, which widen
  * numbers as they go. Intel's cores begin one in two cycles (a Sapphire Rapids: 89 GFLOP/s, 145 without it, 159 in
@@ -50,7 +66,7 @@ static bool slow_bf16(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit)                            \
     WHEN(                                                                                          \
         built, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                               \
         static void fill_##id(struct kernel_table *t) {                                            \
@@ -62,6 +78,7 @@ static bool slow_bf16(void)
             KERNEL_FAMILY(products, dots)(t);                                                      \
             KERNEL_FAMILY(integers, integer_dots)(t);                                              \
             KERNEL_FAMILY(exact, exact_base)(t);                                                   \
+            kernel_matrix_unit_##unit(t);                                                          \
         })
 #include "runtime/kernels/kernels.def"
 
@@ -70,7 +87,7 @@ static const struct variant {
     bool (*runs)(void);
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
     WHEN(built, {&KERNEL_TABLE(name), runs_##name, fill_##name}, )
 #include "runtime/kernels/kernels.def"
 };

@@ -10,9 +10,9 @@
  * this CPU has. All variants do the same arithmetic in the same order (reductions always run in 32
  * interleaved partial results, folded pairwise), except that `fma` variants fuse multiply-adds and
  * `portable` does not (it gives the same bits on every CPU, also by the name of `strict`), that
- * avx512 takes exponentials from a table, and that avx512bf16 multiplies bf16 pairs with the
- * hardware's rounding (and is not chosen on CPUs of Intel's, where that is slower). Results never depend on the
- * thread, on alignment or on what was computed before.
+ * avx512 takes exponentials from a table, that avx512bf16 multiplies bf16 pairs with the
+ * hardware's rounding (and is not chosen on CPUs of Intel's, where that is slower), and that amx does so with a unit
+ * for matrices, in pairs of terms. Results never depend on the thread, on alignment or on what was computed before.
  *
  * Nothing here fails or allocates. Matrix tiles: gemm.h. What exists: kernels.def.
  */
@@ -425,6 +425,8 @@ struct kernel_table {
     void (*gemm_f32)(const struct gemm_block *g);
     void (*gemm_bf16)(const struct gemm_block *g);
     void (*gemm_u8s8)(const struct gemm_block *g);
+    /* Gives back what products have set up in this thread, after a launch; the next one sets it up again. Or NULL. */
+    void (*release)(void);
 };
 
 /*

@@ -37,7 +37,7 @@
  * without it (neff/base/use.h). */
 #define SET_USED(member, kernel) WHEN_USED(KERNEL_##member, t->member = kernel;)
 
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
          void KERNEL_FAMILY(functions, name)(struct kernel_table *);                               \
@@ -48,5 +48,12 @@
          void KERNEL_FAMILY(depthwise_f32, name)(const struct depthwise_row *, bool wide);         \
          void KERNEL_FAMILY(depthwise_bf16, name)(const struct depthwise_row *, bool wide);)
 #include "runtime/kernels/kernels.def"
+
+/* What units for matrices put over the kernels of a table. */
+static inline void kernel_matrix_unit_none(struct kernel_table *t)
+{
+    (void)t;
+}
+void kernel_matrix_unit_amx(struct kernel_table *t);
 
 #endif

@@ -176,11 +176,11 @@ static void check_gemm(const struct gemm_case *t)
 
 static void test_gemm(void **state)
 {
-    static const int rows[] = {1, 2, 3, 5, 6, 7, 13, 14, 28}, columns[] = {1, 8, 16, 17, 40, 64, 100};
+    static const int rows[] = {1, 2, 3, 5, 6, 7, 13, 14, 28, 35}, columns[] = {1, 8, 16, 17, 40, 64, 100};
     static const int ks[] = {1, 2, 3, 7, 16, 33, 64, 300};
     int i = 0;
     for (int type = GEMM_F32; type <= GEMM_U8S8; type++)
-        for (int r = 0; r < 9; r++)
+        for (int r = 0; r < 10; r++)
             for (int o = 0; o < 7; o++)
                 for (int k = 0; k < 8; k++, i++) {
                     static const enum way ways[] = {PIECES, WHOLE, PIECES, WHOLE};
@@ -429,6 +429,9 @@ static void test_steps(void **state)
                 check_steps(type, rows, columns, 1 + (rows * 7 + columns) % 13, (rows + columns) % 2);
         for (int columns = 16; columns <= 80; columns += 16)
             check_steps(type, 14, columns, 6, false);
+        for (int rows = 16; rows <= 67; rows += 3) /* tiles of rows that overlap, for units with tiles of 16 */
+            for (int columns = 15; columns <= 79; columns += 16)
+                check_steps(type, rows, columns + rows % 3, 29 + rows + columns % 4, rows % 2);
         check_steps(type, 9, 64, 9600, false); /* a sum in pieces */
         check_steps(type, 9, 64, 9600, true);
     }

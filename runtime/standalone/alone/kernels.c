@@ -70,7 +70,7 @@ UNUSED static bool runs_neon(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base)                            \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit)                            \
     WHEN(built, WHEN_USED(                                                                         \
                     ISA_##id, struct kernel_table KERNEL_TABLE(id);                                \
                     WHEN_USED(TABLE_##base, struct kernel_table KERNEL_TABLE(base);)               \
@@ -93,7 +93,7 @@ static const struct variant {
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
     struct kernel_table *below;           /* where kernels of the variant below find others; or NULL */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
     WHEN(built,                                                                                    \
          WHEN_USED(ISA_##name, {&KERNEL_TABLE(name), runs_##name, fill_##name,                     \
                                 WHEN_USED(TABLE_##base, &KERNEL_TABLE(base), ) }, ))
