@@ -138,6 +138,8 @@ bool attributes_convert(struct onnx_node *n, const struct schema *s)
         }
         if (attr_find(&n->attrs, a->name))
             return NODE_ERROR(n, "attribute '%s' is given twice", a->name);
+        if (s && kind == 'i' && !schema_check_type(s, n, a->name, r.proto->i))
+            return false;
         if (strcmp(a->name, "consumed_inputs") && !set(n, a->name, r.proto, kind))
             return false;
     }

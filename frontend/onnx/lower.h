@@ -47,8 +47,7 @@ struct schema {
     int16_t since;                            /* first version */
     int16_t min_in, max_in, min_out, max_out; /* max -1: any number */
     const char *types;                        /* signature of the inputs (neff/core/signature.h) */
-    const char *attributes; /* `name:kinds` each, `!` after it when required; kinds: f i s t g p y,
-                               upper case for lists */
+    const char *attributes; /* `name:kinds` each, `=types` and `!` after it (schema.def) */
 };
 extern const struct schema schemas[];
 extern const int nschemas;
@@ -57,6 +56,8 @@ const struct schema *schema_find(const char *domain, const char *op); /* NULL wh
 enum attribute_check { ATTRIBUTE_OK, ATTRIBUTE_UNKNOWN, ATTRIBUTE_WRONG_KIND };
 enum attribute_check schema_check(const struct schema *s, const char *attribute, char kind,
                                   const char **expected);
+/* Fails where an int is to be an element type, and is none of those; n: whose attribute it is. */
+bool schema_check_type(const struct schema *s, struct onnx_node *n, const char *attribute, int64_t value);
 /* A required attribute for which has() is false, or NULL. The name lives in the arena. */
 const char *schema_missing(const struct schema *s, struct arena *a,
                            bool (*has)(void *user, const char *name), void *user);

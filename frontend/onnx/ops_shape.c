@@ -209,17 +209,15 @@ static struct value *unless_empty(struct onnx_node *n, int i)
 
 /*
  * Aligned corners by scales: ONNX's text divides by in * scale - 1, ONNX Runtime and PyTorch by the
- * length of the result - 1, which differs where in * scale is no integer. ONNX's own cases shrink
- * by its text; models that grow, and all that PyTorch exports (known by a nearest mode beside
- * another mode), come from where lengths count.
+ * length of the result - 1, which differs where in * scale is no integer. ONNX's own cases, of linear and
+ * cubic interpolation, shrink by its text; models that grow, those of nearest values, and all that PyTorch exports
+ * (known by a nearest mode beside another mode), come from where lengths count.
  */
 static void align_lengths(struct onnx_node *n, const struct value *scales)
 {
-    bool grows = false, exported = attr_is(&n->attrs, "nearest_mode", "floor") &&
-                                   attr_find(&n->attrs, "mode") &&
-                                   !attr_is(&n->attrs, "mode", "nearest");
-    if (!attr_is(&n->attrs, "coordinate_transformation_mode", "align_corners") ||
-        attr_is(&n->attrs, "mode", "nearest") || !attr_find(&n->attrs, "mode"))
+    bool nearest = !attr_find(&n->attrs, "mode") || attr_is(&n->attrs, "mode", "nearest");
+    bool exported = attr_is(&n->attrs, "nearest_mode", "floor") && !nearest, grows = nearest;
+    if (!attr_is(&n->attrs, "coordinate_transformation_mode", "align_corners"))
         return;
     for (int64_t i = 0; scales->constant && i < tensor_count(scales->constant); i++)
         grows |= tensor_f64(scales->constant, i) > 1;

@@ -290,6 +290,46 @@ static void messages(void **state)
     }
 }
 
+/* Attributes that name an element type, for each operator that has one: numbers that are none, and types that it does
+ * not make. */
+static void element_types(void **state)
+{
+#define ELEMENT(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
+    static const struct {
+        const char *op, *in, *attribute;
+        int64_t good, bad[4];
+    } cases[] = {
+        {"Bernoulli", "x", "dtype", ELEMENT(BOOL), {0, ELEMENT(STRING), 1000, 1ll << 40}},
+        {"Multinomial", "x", "dtype", ELEMENT(INT64), {0, ELEMENT(FLOAT), -1, 1ll << 32 | 6}},
+        {"RandomNormalLike", "x", "dtype", ELEMENT(DOUBLE), {0, ELEMENT(INT32), -1, INT64_MIN}},
+        {"RandomUniformLike", "x", "dtype", ELEMENT(FLOAT16), {0, ELEMENT(BOOL), 48, INT64_MAX}},
+        {"EyeLike", "x", "dtype", ELEMENT(BOOL), {0, ELEMENT(STRING), -7, 1ll << 31}},
+        {"HannWindow", "n", "output_datatype", ELEMENT(FLOAT), {0, ELEMENT(STRING), 255, 257}},
+        {"HammingWindow", "n", "output_datatype", ELEMENT(FLOAT), {0, ELEMENT(COMPLEX64), 255, 257}},
+        {"BlackmanWindow", "n", "output_datatype", ELEMENT(INT32), {0, ELEMENT(BOOL), 255, 257}},
+        {"QuantizeLinear", "x scale", "output_dtype", 0, {-1, ELEMENT(FLOAT), 255, 1ll << 40}},
+        {"DequantizeLinear", "q scale", "output_dtype", 0, {-1, ELEMENT(INT8), 255, 1ll << 40}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < 5; k++) {
+            struct imported_model *m = new_model();
+            struct diag d;
+            add(m, node("", "Size", "x", "n"));
+            add(m, node("", "ReduceSum", "x", "scale"));
+            add(m, node("", "QuantizeLinear", "x scale", "q"));
+            Onnx__NodeProto *n = node("", cases[i].op, cases[i].in, "y");
+            Onnx__AttributeProto *a = attribute(n, cases[i].attribute, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+            a->has_i = 1, a->i = k < 4 ? cases[i].bad[k] : cases[i].good;
+            add(m, n);
+            struct graph *g = import(m, NULL, &d);
+            if (k == 4 && !g)
+                fail_msg("%s: %s", cases[i].op, d.text);
+            if (k < 4 && (g || !strstr(d.text, cases[i].attribute)))
+                fail_msg("%s of %lld: %s", cases[i].op, (long long)cases[i].bad[k], g ? "accepted" : d.text);
+            graph_free(g);
+        }
+}
+
 static void shapes_and_bindings(void **state)
 {
     struct imported_model *m = new_model();
@@ -410,7 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions),           cmocka_unit_test(recursive_function),
-        cmocka_unit_test(unsupported_listed),  cmocka_unit_test(messages),
+        cmocka_unit_test(unsupported_listed),  cmocka_unit_test(messages), cmocka_unit_test(element_types),
         cmocka_unit_test(shapes_and_bindings), cmocka_unit_test(initializer_is_constant),
         cmocka_unit_test(external_data),
     };
