@@ -18,6 +18,7 @@
 
 enum { TILE_ROWS = 16, TILE_TERMS = 32, TILE_COLUMNS = 16, TILE_BYTES = 64, REGISTERS = 8 };
 enum { PASS_ROWS = 2 * TILE_ROWS, PASS_COLUMNS = 64, MAX_GATHERED = 1024 };
+enum { STREAM_LINE_OF_UNIT = 14 };
 enum { MIN_ROWS = 3 }; /* fewer wait for weights, whichever unit multiplies them */
 
 /* What there was before the unit: for products that it does not suit. */
@@ -387,5 +388,6 @@ void kernel_matrix_unit_amx(struct kernel_table *t)
     if (t->gemm_bf16 != gemm_matrix_unit)
         below = t->gemm_bf16;
     t->gemm_bf16 = gemm_matrix_unit;
+    t->stream_line = STREAM_LINE_OF_UNIT;
     t->release = release_unit;
 }

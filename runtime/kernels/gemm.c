@@ -56,7 +56,7 @@ void gemm_prepare(struct gemm *g, const struct gemm_tile *t, int lanes)
         cut(g, lanes);
 }
 
-void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, struct gemm_prefetch *prefetch)
+void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, int line, struct gemm_prefetch *prefetch)
 {
     static const int unit[] = {[GEMM_F32] = 1, [GEMM_BF16] = 2, [GEMM_U8S8] = 4};
     const char *end = b->w[0];
@@ -71,7 +71,7 @@ void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, struct gemm_p
     end += panel;
     bool fetched = prefetch->fetched >= end && prefetch->fetched <= end + wanted;
     b->next = fetched ? prefetch->fetched : end;
-    int64_t comes = (b->rows + STREAM_ROWS - 1) / STREAM_ROWS * k * b->count * STREAM_LINE;
+    int64_t comes = (b->rows + STREAM_ROWS - 1) / STREAM_ROWS * k * b->count * (line ? line : STREAM_LINE);
     b->next_end = b->next + comes < end + wanted ? b->next + comes : end + wanted;
     prefetch->fetched = b->next_end;
 }
@@ -103,7 +103,7 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .steps = more.steps,
                            .nsteps = more.nsteps};
     if (t->streams && more.prefetch)
-        gemm_plan_prefetch(&b, t->type, more.prefetch);
+        gemm_plan_prefetch(&b, t->type, t->type == GEMM_BF16 ? more.kernels->stream_line : 0, more.prefetch);
     if (t->type == GEMM_F32)
         more.kernels->gemm_f32(&b);
     else if (t->type == GEMM_BF16)

@@ -129,7 +129,7 @@ struct gemm_block {
 };
 
 /* Sets `next` to what follows the block's weights, as far as it has not been prefetched and comes in
- * the time of the block. */
-void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, struct gemm_prefetch *prefetch);
+ * the time of the block. line: the kernels' stream_line, or 0. */
+void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, int line, struct gemm_prefetch *prefetch);
 
 #endif

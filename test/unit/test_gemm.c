@@ -243,7 +243,7 @@ static void test_look_ahead(void **state)
                 const void *ws[BATCH] = {w, w + PANEL / BATCH};
                 struct gemm_block b = {
                     .w = ws, .count = BATCH, .rows = rows[r], .columns = 64, .k = K, .w_pitch = PITCH};
-                gemm_plan_prefetch(&b, GEMM_F32, &prefetch);
+                gemm_plan_prefetch(&b, GEMM_F32, 0, &prefetch);
                 assert_true(b.next >= end && b.next <= b.next_end && b.next_end <= end + PANEL);
                 assert_true(b.next == (last && last >= end ? last : end));
                 int64_t asked = b.next_end - b.next, max = (rows[r] + 6) / 7 * K * BATCH * 128;
@@ -256,11 +256,11 @@ static void test_look_ahead(void **state)
     const void *w = weights;
     struct gemm_prefetch prefetch = {NULL};
     struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .columns = 64, .k = K, .w_pitch = PITCH};
-    gemm_plan_prefetch(&one, GEMM_F32, &prefetch);
+    gemm_plan_prefetch(&one, GEMM_F32, 0, &prefetch);
     assert_true(!one.next && !one.next_end);
     struct gemm_block large = {
         .w = &w, .count = 1, .rows = 99, .columns = 64, .k = 4096, .w_pitch = 64};
-    gemm_plan_prefetch(&large, GEMM_F32, &prefetch); /* two of them exceed the cache */
+    gemm_plan_prefetch(&large, GEMM_F32, 0, &prefetch); /* two of them exceed the cache */
     assert_true(!large.next && !large.next_end);
     free(weights);
 }
