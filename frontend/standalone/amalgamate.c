@@ -4,6 +4,7 @@
  * Headers stand where the first file includes them, once. Each compiled file follows with its names
  * prefixed (rename.h); families of kernels once for each instruction set, between pragmas that select it.
  */
+#include "frontend/standalone/sets.h"
 #include "frontend/standalone/amalgamate.h"
 
 #include "frontend/standalone/rename.h"
@@ -138,22 +139,7 @@ static void put_part(struct whole *w, const char *what, const char *source, cons
 
 /* ---- kernels ---- */
 
-static const struct set {
-    const char *name, *features, *macros[8];
-} sets[] = {
-    {"portable", "", {NULL}},
-    {"neon", "", {NULL}},
-    {"avx2", "avx2,fma,f16c", {"AVX2"}},
-    {"avx512", "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl", {"AVX2", "AVX512F", "AVX512BW"}},
-    {"avx512vnni",
-     "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI"}},
-    {"avx512bf16",
-     "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI", "AVX512BF16"}},
-};
-
-static void put_family(struct whole *w, const struct set *s, const char *family)
+static void put_family(struct whole *w, const struct kernel_set *s, const char *family)
 {
     const char *path = arena_printf(&w->arena, "runtime/kernels/family_%s.c", family);
     const char *before = arena_printf(&w->arena, "#define VARIANT %s\n", s->name), *after = "#undef VARIANT\n";
@@ -164,16 +150,17 @@ static void put_family(struct whole *w, const struct set *s, const char *family)
     if (!strcmp(s->name, "portable")) {
         before = arena_printf(&w->arena, "%s#define STRICT_ISA 1\n", before);
         after = arena_printf(&w->arena, "%s#undef STRICT_ISA\n", after);
-    } else if (!strcmp(s->name, "neon")) {
+    } else if (s->processor == AARCH64) {
         before = arena_printf(&w->arena, "#if defined __aarch64__\n%s", before);
         after = arena_printf(&w->arena, "%s#endif\n", after);
     }
     if (*s->features) {
         before = arena_printf(&w->arena,
-                              "#if KERNELS_X86\n#ifdef __clang__\n"
+                              "#if %s%s\n#ifdef __clang__\n"
                               "#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
                               "#else\n#pragma GCC push_options\n"
                               "#pragma GCC target(\"%s,prefer-vector-width=512\")\n#endif\n%s",
+                              s->recent ? "defined USE_ISA_" : "KERNELS_X86", s->recent ? s->name : "",
                               s->features, s->features, before);
         after = arena_printf(&w->arena, "%s#ifdef __clang__\n#pragma clang attribute pop\n#else\n"
                                         "#pragma GCC pop_options\n#endif\n#endif\n", after);
@@ -184,10 +171,10 @@ static void put_family(struct whole *w, const struct set *s, const char *family)
 
 static void put_kernels(struct whole *w)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    for (int i = 0; i < nkernel_sets; i++)
         for (int n = 0; n < kernel_families; n++)
-            if (family_wanted(w->k, n, sets[i].name))
-                put_family(w, &sets[i], family_name(n));
+            if (family_wanted(w->k, n, kernel_sets[i].name))
+                put_family(w, &kernel_sets[i], family_name(n));
 }
 
 /* ---- the file ---- */
@@ -228,12 +215,12 @@ static void write_global_names(const struct whole *w, FILE *f)
         if (name && !names_have(&w->made_static, name, strlen(name)))
             fprintf(f, "#define %s %s_xrt_%s\n", name, w->k->name, name);
     }
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        fprintf(f, "#define kernel_table_%s %s_xrt_table_%s\n", sets[i].name, w->k->name, sets[i].name);
+    for (int i = 0; i < nkernel_sets; i++) {
+        fprintf(f, "#define kernel_table_%s %s_xrt_table_%s\n", kernel_sets[i].name, w->k->name, kernel_sets[i].name);
         for (int n = 0; n < kernel_families; n++)
-            write_kernel_name(w, family_name(n), sets[i].name, f);
+            write_kernel_name(w, family_name(n), kernel_sets[i].name, f);
         for (size_t n = 0; n < sizeof more_families / sizeof *more_families; n++)
-            write_kernel_name(w, more_families[n], sets[i].name, f);
+            write_kernel_name(w, more_families[n], kernel_sets[i].name, f);
     }
 }
 

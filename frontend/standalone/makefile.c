@@ -1,6 +1,7 @@
 /*
  * What the program uses of the runtime's tables, and the Makefile.
  */
+#include "frontend/standalone/sets.h"
 #include "frontend/standalone/sources.h"
 #include "frontend/standalone/standalone.h"
 
@@ -19,23 +20,23 @@ static bool has_isa(const struct package *k, const char *name)
     return false;
 }
 
-static const char *const x86_sets[] = {"avx2", "avx512", "avx512vnni", "avx512bf16"};
-enum { X86_SETS = sizeof x86_sets / sizeof *x86_sets };
-
 void write_use(const struct package *k, FILE *f)
 {
     fprintf(f, "/* Made by xcc %s: what %s uses of the runtime's tables (neff/base/use.h). */\n",
             xcc_version_text, k->name);
     for (int i = 0; i < k->use->count; i++)
         fprintf(f, "#define USE_%s 1\n", k->use->names[i]);
-    if (has_isa(k, "portable"))
-        fprintf(f, "#define USE_ISA_portable 1\n");
-    if (has_isa(k, "neon"))
-        fprintf(f, "#if defined __aarch64__\n#define USE_ISA_neon 1\n#endif\n");
+    static const char *const where[] = {[X86_64] = "KERNELS_X86", [AARCH64] = "defined __aarch64__"};
+    for (int i = 0; i < nkernel_sets; i++) {
+        const struct kernel_set *set = &kernel_sets[i];
+        if (!has_isa(k, set->name))
+            continue;
+        if (where[set->processor])
+            fprintf(f, "#if %s%s\n", where[set->processor],
+                    set->recent ? " && (defined __clang__ ? __clang_major__ >= 12 : __GNUC__ >= 11)" : "");
+        fprintf(f, "#define USE_ISA_%s 1\n%s", set->name, where[set->processor] ? "#endif\n" : "");
+    }
     fprintf(f, "#if KERNELS_X86\n");
-    for (int i = 0; i < X86_SETS; i++)
-        if (has_isa(k, x86_sets[i]))
-            fprintf(f, "#define USE_ISA_%s 1\n", x86_sets[i]);
     if (has_isa(k, "avx512bf16") && !has_isa(k, "avx512")) /* whose kernels it has beside its own */
         fprintf(f, "#define USE_TABLE_avx512 1\n");
     fprintf(f, "#endif\n");
@@ -51,7 +52,8 @@ static const struct family families[] = {{"rows", NULL},
                                          {"images", "FAMILY_images"},
                                          {"products", "FAMILY_products"},
                                          {"integers", "FAMILY_integers"},
-                                         {"exact", "FAMILY_exact"}};
+                                         {"exact", "FAMILY_exact"},
+                                         {"matrix_unit", "FAMILY_matrix_unit"}};
 enum { FAMILIES = sizeof families / sizeof *families };
 const int kernel_families = FAMILIES;
 
@@ -65,7 +67,7 @@ static const struct {
     const char *name, *below, *of[FAMILIES];
 } variants[] = {
 #define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
-    {#name, #base, {#base, #base, #dots, #dots, #integer_dots, #exact_base}},
+    {#name, #base, {#base, #base, #dots, #dots, #integer_dots, #exact_base, #unit}},
 #include "runtime/kernels/kernels.def"
 };
 
@@ -87,28 +89,25 @@ bool family_wanted(const struct package *k, int family, const char *variant)
     return false;
 }
 
-static void write_kernel_objects(const struct package *k, const char *variant, FILE *f)
+static void write_kernel_objects(const struct package *k, enum kernel_processor processor, FILE *f)
 {
-    for (int i = 0; i < FAMILIES; i++)
-        if (family_wanted(k, i, variant))
-            fprintf(f, "OBJECTS += xrt/runtime/kernels/%s_%s.o\n", families[i].name, variant);
+    for (int s = 0; s < nkernel_sets; s++)
+        for (int i = 0; i < FAMILIES; i++)
+            if (kernel_sets[s].processor == processor && family_wanted(k, i, kernel_sets[s].name))
+                fprintf(f, "OBJECTS += xrt/runtime/kernels/%s_%s.o\n", families[i].name, kernel_sets[s].name);
 }
 
-static void write_kernel_rules(const struct package *k, const char *variant, const char *flags,
-                               FILE *f)
+static void write_kernel_rules(const struct package *k, FILE *f)
 {
-    for (int i = 0; i < FAMILIES; i++)
-        if (family_wanted(k, i, variant))
-            fprintf(f,
-                    "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
-                    "\t$(CC) $(CFLAGS) $(KERNEL_OPT) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
-                    families[i].name, variant, families[i].name, variant, flags);
+    for (int s = 0; s < nkernel_sets; s++)
+        for (int i = 0; i < FAMILIES; i++)
+            if (family_wanted(k, i, kernel_sets[s].name))
+                fprintf(f,
+                        "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
+                        "\t$(CC) $(CFLAGS) $(KERNEL_OPT) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
+                        families[i].name, kernel_sets[s].name, families[i].name, kernel_sets[s].name,
+                        kernel_sets[s].flags);
 }
-
-#define AVX2   "-mavx2 -mfma -mf16c"
-#define AVX512 AVX2 " -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512"
-static const char *const flags_of[X86_SETS] = {AVX2, AVX512, AVX512 " -mavx512vnni",
-                                               AVX512 " -mavx512vnni -mavx512bf16"};
 
 /* Of NAME.c that has everything. */
 static void write_short_makefile(const struct package *k, FILE *f)
@@ -150,14 +149,13 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
                     core_files[i].path);
     fprintf(f, "\n");
     write_operator_objects(k, f);
-    write_kernel_objects(k, "portable", f);
+    write_kernel_objects(k, ANY_PROCESSOR, f);
     fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "
                "-DKERNELS_X86=1\n");
-    for (int i = 0; i < X86_SETS; i++)
-        write_kernel_objects(k, x86_sets[i], f);
+    write_kernel_objects(k, X86_64, f);
     fprintf(f, "else\nXRT_FLAGS += -DKERNELS_X86=0\nendif\n");
     fprintf(f, "ifneq ($(filter aarch64%%,$(shell $(CC) -dumpmachine)),)\n");
-    write_kernel_objects(k, "neon", f);
+    write_kernel_objects(k, AARCH64, f);
     fprintf(f, "endif\n\n");
     fprintf(f, "lib%s.a: $(OBJECTS)\n\trm -f $@\nifeq ($(ONE_OBJECT),yes)\n", n);
     fprintf(f,
@@ -173,10 +171,7 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             n, n);
     fprintf(f, "%s.o: %s.h %s_use.h %s\n", n, n, n, k->bin);
     fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n");
-    write_kernel_rules(k, "portable", "-DSTRICT_ISA=1", f);
-    write_kernel_rules(k, "neon", "", f);
-    for (int i = 0; i < X86_SETS; i++)
-        write_kernel_rules(k, x86_sets[i], flags_of[i], f);
+    write_kernel_rules(k, f);
     write_operator_rules(k, f);
     fprintf(f, "\nclean:\n\trm -f lib%s.a %s_all.o $(OBJECTS)\n.PHONY: clean\n", n, n);
 }

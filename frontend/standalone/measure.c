@@ -2,6 +2,7 @@
  * How much memory a context needs: the model is opened and run once as the C program will do it, in
  * a heap that notes the most that was in use.
  */
+#include "frontend/standalone/sets.h"
 #include "frontend/standalone/standalone.h"
 
 #include "runtime/exec/exec.h"
@@ -101,15 +102,14 @@ static bool measure_one(struct package *k, const struct reserved_memory *space, 
 
 bool measure_context(struct package *k, struct diag *d)
 {
-    static const char *const sets[] = {"portable", "neon", "avx2", "avx512", "avx512vnni", "avx512bf16"};
     struct reserved_memory space;
     if (!reserve(&space, d))
         return false;
     bool ok = true, any = false;
-    for (size_t i = 0; ok && i < sizeof sets / sizeof *sets; i++) {
+    for (int i = 0; ok && i < nkernel_sets; i++) {
         char word[32] = " ";
-        strcat(strcat(word, sets[i]), " ");
-        if (!strstr(k->isa, word) || !kernels_select(sets[i]))
+        strcat(strcat(word, kernel_sets[i].name), " ");
+        if (!strstr(k->isa, word) || !kernels_select(kernel_sets[i].name))
             continue;
         any = true;
         ok = measure_one(k, &space, d);

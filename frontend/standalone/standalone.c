@@ -1,3 +1,4 @@
+#include "frontend/standalone/sets.h"
 #include "frontend/standalone/standalone.h"
 
 #include "frontend/standalone/amalgamate.h"
@@ -28,26 +29,44 @@ static const char *upper(struct arena *a, const char *name)
 
 /* ---- instruction sets ---- */
 
+static const struct kernel_set *find_set(const char *name, size_t n)
+{
+    for (int i = 0; i < nkernel_sets; i++)
+        if (strlen(kernel_sets[i].name) == n && !strncmp(kernel_sets[i].name, name, n))
+            return &kernel_sets[i];
+    return NULL;
+}
+
+/* The names of all sets, with a comma between them. */
+static const char *all_sets(struct arena *a)
+{
+    const char *text = kernel_sets[0].name;
+    for (int i = 1; i < nkernel_sets; i++)
+        text = arena_printf(a, "%s,%s", text, kernel_sets[i].name);
+    return text;
+}
+
+/* Sets are words between blanks. */
+static char *with_set(struct arena *a, char *isa, const char *name, size_t n)
+{
+    const char *word = arena_printf(a, " %.*s ", (int)n, name);
+    return strstr(isa, word) ? isa : arena_printf(a, "%s%s", isa, word + 1);
+}
+
 static bool read_isa(struct package *k, struct diag *d)
 {
-    static const char *const known[] = {"portable",   "avx2",       "avx512",
-                                        "avx512vnni", "avx512bf16", "neon"};
-    const char *list = k->o->isa ? k->o->isa : "portable,avx2,avx512,avx512vnni,avx512bf16,neon";
+    const char *list = k->o->isa ? k->o->isa : all_sets(&k->arena);
     char *isa = arena_strdup(&k->arena, " ");
     for (const char *s = list; *s;) {
-        size_t n = strcspn(s, ","), i = 0, all = sizeof known / sizeof *known;
-        while (i < all && (strlen(known[i]) != n || strncmp(known[i], s, n) != 0))
-            i++;
-        if (i == all)
-            return fail(d,
-                        "--isa: '%.*s' is not known, expected portable, avx2, avx512, avx512vnni, "
-                        "avx512bf16 or neon, separated by commas",
-                        (int)n, s);
-        isa = arena_printf(&k->arena, "%s%s ", isa, known[i]);
+        size_t n = strcspn(s, ",");
+        const struct kernel_set *set = find_set(s, n);
+        if (!set)
+            return fail(d, "--isa: '%.*s' is not known, expected some of %s", (int)n, s, all_sets(&k->arena));
+        isa = with_set(&k->arena, isa, s, n);
+        for (const char *w = set->with; w && *w; w += strcspn(w, " "), w += *w == ' ')
+            isa = with_set(&k->arena, isa, w, strcspn(w, " "));
         s += n + (s[n] == ',');
     }
-    if (strstr(isa, " avx512vnni ") && !strstr(isa, " avx512 ")) /* whose other kernels it has */
-        isa = arena_printf(&k->arena, "%savx512 ", isa);
     k->isa = isa;
     return isa[1] || fail(d, "--isa: no instruction set is named");
 }

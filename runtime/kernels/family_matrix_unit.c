@@ -383,7 +383,7 @@ static void gemm_matrix_unit(const struct gemm_block *g)
         run_in_place(&p);
 }
 
-void kernel_matrix_unit_amx(struct kernel_table *t)
+void KERNEL_FAMILY(matrix_unit, VARIANT)(struct kernel_table *t)
 {
     if (t->gemm_bf16 != gemm_matrix_unit)
         below = t->gemm_bf16;

@@ -78,7 +78,7 @@ static bool slow_bf16(void)
             KERNEL_FAMILY(products, dots)(t);                                                      \
             KERNEL_FAMILY(integers, integer_dots)(t);                                              \
             KERNEL_FAMILY(exact, exact_base)(t);                                                   \
-            kernel_matrix_unit_##unit(t);                                                          \
+            KERNEL_FAMILY(matrix_unit, unit)(t);                                                   \
         })
 #include "runtime/kernels/kernels.def"
 

@@ -140,6 +140,18 @@ constants=$(nm -S fixed/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "of fixed sizes the code has $code bytes, more than 60000"
 
+# ---- the unit for matrices, where this CPU has it: xrun's bits, which are others than those without it ----
+if grep -qw amx_bf16 /proc/cpuinfo 2>/dev/null; then
+    "$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa amx --standalone unit -o unit.neff
+    make -C unit OPT=-O1 KERNEL_OPT=-O1 || failed "make with a unit for matrices"
+    $cc -o unit_planned planned.c -Iunit unit/libdigits.a -lm
+    ./unit_planned "$(echo DIGITS_CONTEXT_SIZE | $cc -E -P -include unit/digits.h - | tail -1)" >unit.bin ||
+        failed "the unit for matrices: status $?"
+    XCC_KERNELS=amx "$xrun" unit.neff in.npy -o out >/dev/null
+    tail -c 40 out/probabilities.npy | cmp -s - unit.bin || failed "the unit for matrices: other bits than xrun's"
+    ! cmp -s unit.bin out.bin || failed "the unit for matrices: it was not used"
+fi
+
 # ---- one file: compiles alone without a warning, shows the header's names alone, and has xrun's bits ----
 strictly="-Wall -Wextra -Wpedantic -Werror"
 cp "$source/models/digits/digits.onnx" second.onnx

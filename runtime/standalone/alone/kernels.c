@@ -26,7 +26,7 @@ static bool has(unsigned leaf, unsigned sub, int reg, unsigned bits)
     return __get_cpuid_count(leaf, sub, &r[0], &r[1], &r[2], &r[3]) && (r[reg] & bits) == bits;
 }
 
-enum { EAX, EBX, ECX };
+enum { EAX, EBX, ECX, EDX };
 UNUSED static bool runs_avx2(void)
 {
     return has(1, 0, ECX, 1u << 27 | 1u << 12 | 1u << 29) && saves(6) && has(7, 0, EBX, 1u << 5);
@@ -42,6 +42,19 @@ UNUSED static bool runs_avx512vnni(void)
 UNUSED static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && has(7, 1, EAX, 1u << 5);
+}
+/* The system saves the registers of AMX, and lets this process use them. */
+UNUSED static bool runs_amx(void)
+{
+#if defined __linux__ && defined __x86_64__
+    long result, call = 158, request = 0x1023, tiles = 18; /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA) */
+    if (!runs_avx512vnni() || !has(7, 1, EAX, 1u << 5) || !saves(3u << 17) || !has(7, 0, EDX, 1u << 22 | 1u << 24))
+        return false;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(call), "D"(request), "S"(tiles) : "rcx", "r11", "memory");
+    return result == 0;
+#else
+    return false;
+#endif
 }
 /* As runtime/kernels/kernels.c: the bf16 kernels lose to those below them on Intel's cores. */
 static bool slow_bf16(void)
@@ -84,6 +97,7 @@ UNUSED static bool runs_neon(void)
                                   KERNEL_FAMILY(products, dots)(t);)                               \
                         WHEN_USED(FAMILY_integers, KERNEL_FAMILY(integers, integer_dots)(t);)      \
                         WHEN_USED(FAMILY_exact, KERNEL_FAMILY(exact, exact_base)(t);)              \
+                        WHEN_USED(FAMILY_matrix_unit, KERNEL_FAMILY(matrix_unit, unit)(t);)        \
                     }))
 #include "runtime/kernels/kernels.def"
 

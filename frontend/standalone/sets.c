@@ -1,0 +1,22 @@
+#include "frontend/standalone/sets.h"
+
+#include <stddef.h>
+
+#define AVX2      "-mavx2 -mfma -mf16c"
+#define AVX512    AVX2 " -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512"
+#define OF_AVX2   "avx2,fma,f16c"
+#define OF_AVX512 OF_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl"
+
+const struct kernel_set kernel_sets[] = {
+    {"portable", ANY_PROCESSOR, "-DSTRICT_ISA=1", "", {NULL}, NULL, false},
+    {"neon", AARCH64, "", "", {NULL}, NULL, false},
+    {"avx2", X86_64, AVX2, OF_AVX2, {"AVX2"}, NULL, false},
+    {"avx512", X86_64, AVX512, OF_AVX512, {"AVX2", "AVX512F", "AVX512BW"}, NULL, false},
+    {"avx512vnni", X86_64, AVX512 " -mavx512vnni", OF_AVX512 ",avx512vnni",
+     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI"}, "avx512", false},
+    {"avx512bf16", X86_64, AVX512 " -mavx512vnni -mavx512bf16", OF_AVX512 ",avx512vnni,avx512bf16",
+     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI", "AVX512BF16"}, NULL, false},
+    {"amx", X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16", OF_AVX512 ",avx512bf16,amx-tile,amx-bf16",
+     {"AVX2", "AVX512F", "AVX512BW", "AVX512BF16", "AMX_TILE", "AMX_BF16"}, "avx512 avx512vnni", true},
+};
+const int nkernel_sets = sizeof kernel_sets / sizeof *kernel_sets;

@@ -1,0 +1,25 @@
+/*
+ * The instruction sets that kernels of a standalone program are compiled for (--isa), one row each, least capable
+ * first.
+ */
+#ifndef FRONTEND_STANDALONE_SETS_H
+#define FRONTEND_STANDALONE_SETS_H
+
+#include <stdbool.h>
+
+enum kernel_processor { ANY_PROCESSOR, X86_64, AARCH64 };
+
+struct kernel_set {
+    const char *name; /* KERNEL_VARIANT of kernels.def */
+    enum kernel_processor processor;
+    const char *flags;     /* of the compiler */
+    const char *features;  /* the same, as an attribute of functions */
+    const char *macros[8]; /* that the flags define, without their underscores: NULL behind the last */
+    const char *with;      /* sets whose other kernels it has: they come with it; or NULL */
+    bool recent;           /* compilers from gcc 11 and clang 12 on know it */
+};
+
+extern const struct kernel_set kernel_sets[];
+extern const int nkernel_sets;
+
+#endif
