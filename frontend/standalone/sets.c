@@ -16,7 +16,8 @@ const struct kernel_set kernel_sets[] = {
      {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI"}, "avx512", false},
     {"avx512bf16", X86_64, AVX512 " -mavx512vnni -mavx512bf16", OF_AVX512 ",avx512vnni,avx512bf16",
      {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI", "AVX512BF16"}, NULL, false},
-    {"amx", X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16", OF_AVX512 ",avx512bf16,amx-tile,amx-bf16",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512BF16", "AMX_TILE", "AMX_BF16"}, "avx512 avx512vnni", true},
+    {"amx", X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8",
+     OF_AVX512 ",avx512bf16,amx-tile,amx-bf16,amx-int8",
+     {"AVX2", "AVX512F", "AVX512BW", "AVX512BF16", "AMX_TILE", "AMX_BF16", "AMX_INT8"}, "avx512 avx512vnni", true},
 };
 const int nkernel_sets = sizeof kernel_sets / sizeof *kernel_sets;

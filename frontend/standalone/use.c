@@ -364,7 +364,7 @@ static void add_families(struct used *u)
                                          "winograd_output"};
     static const char *const products[] = {"weight_only", "recurrent", "gemm_f32", "gemm_bf16"};
     static const char *const integers[] = {"gemm_u8s8", "depthwise_integer", "weight_only_rounded"};
-    static const char *const matrix_unit[] = {"gemm_bf16"};
+    static const char *const matrix_unit[] = {"gemm_bf16", "gemm_u8s8"};
 #define FAMILY(name)                                                                               \
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)                                        \
         if (has_any(u, arena_printf(u->arena, "KERNEL_%s", name[i])))                              \

@@ -191,6 +191,6 @@ void exec_quantized_matmul(struct worker *me, const struct bound_insn *i)
                            .a_pitch = a->step[m->nbatch + 1],
                            .quantized = &to};
     if (m->streams)
-        gemm_plan_prefetch(&g, GEMM_U8S8, 0, &me->prefetch);
+        gemm_plan_prefetch(&g, GEMM_U8S8, me->k->stream_line, &me->prefetch);
     me->k->gemm_u8s8(&g);
 }

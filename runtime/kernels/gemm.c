@@ -103,7 +103,7 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .steps = more.steps,
                            .nsteps = more.nsteps};
     if (t->streams && more.prefetch)
-        gemm_plan_prefetch(&b, t->type, t->type == GEMM_BF16 ? more.kernels->stream_line : 0, more.prefetch);
+        gemm_plan_prefetch(&b, t->type, t->type == GEMM_F32 ? 0 : more.kernels->stream_line, more.prefetch);
     if (t->type == GEMM_F32)
         more.kernels->gemm_f32(&b);
     else if (t->type == GEMM_BF16)

@@ -44,13 +44,14 @@ static bool runs_avx512bf16(void)
 {
     return runs_avx512vnni() && __builtin_cpu_supports("avx512bf16");
 }
-/* The processor has AMX, with bf16; the system saves its registers, and lets this process use them. */
+/* The processor has AMX, with bf16 and 8-bit numbers; the system saves its registers, and lets this process use it. */
 static bool runs_amx(void)
 {
-    enum { LEAF = 7, BF16_BIT = 22, TILE_BIT = 24, SAVED = 3 << 17, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    enum { LEAF = 7, BF16_TILE_INT8 = 1 << 22 | 1 << 24 | 1 << 25, SAVED = 3 << 17 };
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     unsigned a, b, c, d, low, high;
     if (!runs_avx512vnni() || !__builtin_cpu_supports("avx512bf16") || !__get_cpuid_count(LEAF, 0, &a, &b, &c, &d) ||
-        !(d >> BF16_BIT & d >> TILE_BIT & 1))
+        (d & BF16_TILE_INT8) != BF16_TILE_INT8)
         return false;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & SAVED) == SAVED && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;

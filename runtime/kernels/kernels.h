@@ -425,7 +425,7 @@ struct kernel_table {
     void (*gemm_f32)(const struct gemm_block *g);
     void (*gemm_bf16)(const struct gemm_block *g);
     void (*gemm_u8s8)(const struct gemm_block *g);
-    /* Bytes that come from memory while gemm_bf16 multiplies seven rows by one of packed weights; 0: as for vectors. */
+    /* Bytes that come from memory while seven rows of 16 or 8 bits are multiplied by one of weights; 0: as f32. */
     int stream_line;
     /* Gives back what products have set up in this thread, after a launch; the next one sets it up again. Or NULL. */
     void (*release)(void);

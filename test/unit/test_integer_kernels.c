@@ -328,10 +328,10 @@ static void check_quantized(const struct quantized_case *c)
 
 static void test_quantized(void **state)
 {
-    static const int rows[][2] = {{1, 1}, {1, 7}, {3, 5}, {2, 14}, {5, 1}},
+    static const int rows[][2] = {{1, 1}, {1, 7}, {3, 5}, {2, 14}, {5, 1}, {3, 16}, {2, 21}, {1, 45}},
                      columns[] = {1, 8, 16, 17, 33, 40, 63, 64}, ks[] = {1, 3, 21, 64, 130};
     int i = 0;
-    for (int r = 0; r < 5; r++)
+    for (int r = 0; r < 8; r++)
         for (int o = 0; o < 8; o++)
             for (int k = 0; k < 5; k++, i++) {
                 struct quantized_case c = {rows[r][0],  rows[r][1],   columns[o],      ks[k],

@@ -48,7 +48,8 @@ UNUSED static bool runs_amx(void)
 {
 #if defined __linux__ && defined __x86_64__
     long result, call = 158, request = 0x1023, tiles = 18; /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA) */
-    if (!runs_avx512vnni() || !has(7, 1, EAX, 1u << 5) || !saves(3u << 17) || !has(7, 0, EDX, 1u << 22 | 1u << 24))
+    if (!runs_avx512vnni() || !has(7, 1, EAX, 1u << 5) || !saves(3u << 17) ||
+        !has(7, 0, EDX, 1u << 22 | 1u << 24 | 1u << 25))
         return false;
     __asm__ volatile("syscall" : "=a"(result) : "a"(call), "D"(request), "S"(tiles) : "rcx", "r11", "memory");
     return result == 0;
