@@ -353,6 +353,16 @@ static struct row_pass next_pass(const struct unit_product *p, int *row)
     return pass;
 }
 
+/* What follows has one form for each number of columns. */
+#define DEFINE_FINISH(C)                                                                                              \
+    ONE_COPY void finish_floats_##C(struct unit_product *p, const struct row_pass *pass, const float *sums, int out)  \
+    {                                                                                                                 \
+        finish_floats(p, pass, sums, out, C);                                                                         \
+    }
+DEFINE_FINISH(1)
+DEFINE_FINISH(2)
+DEFINE_FINISH(4)
+
 /* One pass by C tiles of columns, of R tiles of rows. */
 typedef void pass_fn(struct unit_product *p, const struct row_pass *pass, struct scratch *s, int out, int tail_out);
 #define DEFINE_PASS(R, C)                                                                                             \
@@ -360,7 +370,7 @@ typedef void pass_fn(struct unit_product *p, const struct row_pass *pass, struct
                                  int tail_out)                                                                        \
     {                                                                                                                 \
         multiply_pass(p, pass, s, out, tail_out, R, C, false);                                                        \
-        finish_floats(p, pass, s->sums, out, C);                                                                      \
+        finish_floats_##C(p, pass, s->sums, out);                                                                     \
     }                                                                                                                 \
     static void integers_##R##x##C(struct unit_product *p, const struct row_pass *pass, struct scratch *s, int out,   \
                                    int tail_out)                                                                      \
