@@ -32,7 +32,7 @@ def case(name, nodes, feeds, outs, inits=(), opset=21, tol=1e-4, expected=None):
 
 M = lambda op, i, o, **k: [h.make_node(op, i, o, domain='com.microsoft', **k)]
 # ---- weights of few bits ----
-def nbits(name, bits, block, k, n, zeros, rows, groups=False):
+def nbits(name, bits, block, k, n, zeros, rows, groups=False, computed=()):
     blocks = -(-k // block)
     inits = [nh.from_array(rng.integers(0, 256, (n, blocks, block * bits // 8), dtype=np.uint8), 'b'),
              nh.from_array((rng.random(n * blocks) * .1).astype(np.float32), 's')]
@@ -50,7 +50,9 @@ def nbits(name, bits, block, k, n, zeros, rows, groups=False):
         nibbles = lambda x, count: np.stack([x & 15, x >> 4], -1).reshape(n, -1)[:, :count].astype(np.float32)
         w = nibbles(v['b'].reshape(n, -1), k) - nibbles(v['z'].reshape(n, -1), blocks)[:, v['g']]
         expected = [a @ (w * v['s'].reshape(n, blocks)[:, v['g']]).T]
-    case(name, M('MatMulNBits', ins, ['y'], N=n, K=k, block_size=block, bits=bits), {'a': a}, ['y'], inits, expected=expected)
+    feeds = {'a': a, **{i.name: nh.to_array(i) for i in inits if i.name in computed}}
+    inits = [i for i in inits if i.name not in computed]
+    case(name, M('MatMulNBits', ins, ['y'], N=n, K=k, block_size=block, bits=bits), feeds, ['y'], inits, expected=expected)
 nbits('nbits_2_16', 2, 16, 48, 18, None, 1); nbits('nbits_2_32_packed', 2, 32, 40, 18, 'packed', 3)
 nbits('nbits_4_32_row', 4, 32, 70, 70, 'packed', 1); nbits('nbits_4_64_float', 4, 64, 130, 20, 'float', 3)
 nbits('nbits_8_128_row', 8, 128, 140, 20, None, 1); nbits('nbits_8_256_packed', 8, 256, 300, 17, 'packed', 2)
@@ -302,3 +304,7 @@ def exported(name, b, s, t, times, groups=2, width=8, hidden=True):
     case(name, nodes, f, ['y'], inits)
 rng = np.random.default_rng(8)
 exported('sdpa_exported', 2, 3, 5, 1, groups=3); exported('sdpa_exported_groups', 2, 3, 140, 2); exported('sdpa_exported_step', 1, 1, 9, 3); exported('sdpa_exported_one_group', 2, 1, 4, 3, groups=1)
+# ---- weights of few bits that are no constants ----
+nbits('nbits_4_computed', 4, 16, 40, 18, 'packed', 3, computed=('b', 's', 'z'))
+nbits('nbits_2_computed', 2, 16, 48, 5, None, 1, computed=('b', 's'))
+nbits('nbits_8_computed_zero', 8, 32, 70, 6, 'packed', 2, computed=('z',))

@@ -213,6 +213,34 @@ static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bit
     return constant_copy(n->b->g, DT_U8, 2, (int64_t[]){rows, count}, v, NULL);
 }
 
+/* The same of bytes that are computed. */
+static struct value *unpack_computed(struct onnx_node *n, struct value *x, int bits, int64_t rows, int64_t row_bytes,
+                                     int64_t count)
+{
+    const int64_t bytes[] = {rows, row_bytes}, last = 2, values[] = {rows, row_bytes * 8 / bits};
+    struct value *parts[8];
+    struct attrs right = {0};
+    attr_set_str(&n->b->g->arena, &right, "direction", "RIGHT");
+    x = b_reshape_to(n->b, x, bytes, 2);
+    for (int i = 0; i < 8 / bits; i++) {
+        struct value *shift[] = {x, b_scalar(n->b, DT_U8, i * bits)};
+        struct value *part = i ? b_op(n->b, OP_bit_shift, shift, 2, &right) : x;
+        if (bits < 8)
+            part = b_2(n->b, OP_and, part, b_scalar(n->b, DT_U8, (1 << bits) - 1));
+        parts[i] = b_unsqueeze(n->b, part, &last, 1);
+    }
+    return b_slice(n->b, b_reshape_to(n->b, b_concat(n->b, parts, 8 / bits, 2), values, 2), 0, count, 1);
+}
+
+/* k / block for each k. */
+static struct value *groups_in_order(struct onnx_node *n, int64_t k, int64_t block)
+{
+    int64_t *of = ARENA_ARRAY(&n->b->g->arena, int64_t, k);
+    for (int64_t i = 0; of && i < k; i++)
+        of[i] = i / block;
+    return constant_copy(n->b->g, DT_I64, 1, &k, of, NULL);
+}
+
 static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t *block, int *bits)
 {
     *rows = attr_int(&n->attrs, "N", 0);
@@ -249,6 +277,26 @@ static struct value *first_columns(struct onnx_node *n, struct value *w, int64_t
     return constant_copy(n->b->g, DT_U8, 2, dims, v, NULL);
 }
 
+/* The same where weights or zero points are computed: they are unpacked in each run. */
+static bool computed_matmul_nbits(struct onnx_node *n, int64_t rows, int64_t k, int64_t block, int bits)
+{
+    static const int64_t swap[] = {1, 0};
+    int64_t blocks = (k + block - 1) / block, dims[] = {rows, blocks};
+    struct value *zero = b_in(n, 3), *groups = b_in(n, 4), *bias = b_in(n, 5);
+    if (b_dtype(n->in[1]) != DT_U8)
+        return NODE_ERROR(n, "weights are %s, expected u8", dtype_name(b_dtype(n->in[1])));
+    struct value *w = unpack_computed(n, n->in[1], bits, rows, blocks * (block * bits / 8), k);
+    struct value *scale = b_reshape_to(n->b, n->in[2], dims, 2);
+    if (zero && b_dtype(zero) == DT_U8)
+        zero = unpack_computed(n, zero, bits, rows, (blocks * bits + 7) / 8, blocks);
+    else
+        zero = zero ? b_reshape_to(n->b, zero, dims, 2)
+                    : b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, 1 << (bits - 1)), b_i64s(n->b, dims, 2));
+    w = dequantized(n, w, scale, zero, groups ? groups : groups_in_order(n, k, block));
+    struct value *y = b_2(n->b, OP_matmul, n->in[0], b_transpose(n->b, w, swap, 2));
+    return b_done(n, bias ? b_add(n->b, y, bias) : y);
+}
+
 /* a times the transposed (N,K) weights, which have a scale and a zero point for each block of a
  * row. */
 bool lower_matmul_nbits(struct onnx_node *n)
@@ -260,10 +308,12 @@ bool lower_matmul_nbits(struct onnx_node *n)
     struct value *groups = b_in(n, 4), *bias = b_in(n, 5), *scale = b_in(n, 2), *zero = NULL;
     if (!packed_shape(n, &rows, &k, &block, &bits))
         return false;
-    if (!b || b->dtype != DT_U8 || (b_in(n, 3) && !zeros))
-        return NODE_ERROR(n, "weights and zero points must be constants, of bytes");
-    if (!scale)
-        return NODE_ERROR(n, "scales are left out");
+    if (!scale || !b_in(n, 1))
+        return NODE_ERROR(n, "weights or scales are left out");
+    if (!b || (b_in(n, 3) && !zeros))
+        return computed_matmul_nbits(n, rows, k, block, bits);
+    if (b->dtype != DT_U8)
+        return NODE_ERROR(n, "weights are %s, expected u8", dtype_name(b->dtype));
     int64_t blocks = (k + block - 1) / block, dims[] = {rows, blocks};
     struct value *w =
         unpack(n, b, bits, rows, blocks * (block * bits / 8), blocks * block, "the weight");
