@@ -375,8 +375,8 @@ static bool qlinear_matmul(struct op_call *c, struct work *w)
         (one ? !multiply_parts(&sub, w, a.v, y)
              : !subtract_zero_point(&sub, w, b.v, in[1], 3, false) || !multiply(&sub, w, a, b, false, y)))
         return false;
-    for (int i = 1; i < 7; i++)
-        if (tensor_count(c->in[i]) == 0)
+    for (int i = 1; count > 0 && i < 8; i++) /* scales and zero points; a matrix may be empty */
+        if (i != 3 && tensor_count(c->in[i]) == 0)
             return fail(w->d, "operand %d of qlinear_matmul is empty", i);
     int64_t rows = in[0]->rank > 1 ? in[0]->dims[in[0]->rank - 2] : 1;
     int64_t cols = in[1]->rank > 1 ? in[1]->dims[in[1]->rank - 1] : 1;
