@@ -8,20 +8,23 @@
 
 /* ---- tables of few bits ---- */
 
-/* Bytes that hold two values each along the last dim, the first in the low bits, as one value a byte. */
-static struct value *halves_apart(struct onnx_node *n, struct value *x, int rank)
+struct value *values_of_bytes(struct onnx_node *n, struct value *x, int rank, int bits)
 {
     int64_t last = rank, shape[MAX_RANK];
-    struct attrs a = {0};
-    attr_set_str(&n->b->g->arena, &a, "direction", "RIGHT");
-    struct value *four = b_scalar(n->b, DT_U8, 4);
-    struct value *high = b_op(n->b, OP_bit_shift, (struct value *[]){x, four}, 2, &a);
-    attr_set_str(&n->b->g->arena, &a, "direction", "LEFT");
-    struct value *low = b_sub(n->b, x, b_op(n->b, OP_bit_shift, (struct value *[]){high, four}, 2, &a));
-    struct value *both[] = {b_unsqueeze(n->b, low, &last, 1), b_unsqueeze(n->b, high, &last, 1)};
+    struct value *parts[8];
+    struct attrs right = {0};
+    if (bits == 8)
+        return x;
+    attr_set_str(&n->b->g->arena, &right, "direction", "RIGHT");
+    for (int i = 0; i < 8 / bits; i++) {
+        struct value *shift[] = {x, b_scalar(n->b, DT_U8, i * bits)};
+        struct value *part = i ? b_op(n->b, OP_bit_shift, shift, 2, &right) : x;
+        part = b_2(n->b, OP_and, part, b_scalar(n->b, DT_U8, (1 << bits) - 1));
+        parts[i] = b_unsqueeze(n->b, part, &last, 1);
+    }
     for (int i = 0; i < rank; i++)
         shape[i] = i == rank - 1 ? -1 : 0;
-    return b_reshape_to(n->b, b_concat(n->b, both, 2, rank), shape, rank);
+    return b_reshape_to(n->b, b_concat(n->b, parts, 8 / bits, rank), shape, rank);
 }
 
 /* data, indices, scales, zero points?: rows are looked up as they are stored, then dequantised by blocks. */
@@ -44,9 +47,9 @@ bool lower_gather_block_quantized(struct onnx_node *n)
     int made = rank - 1 + indices;
     x = b_gather(n->b, x, n->in[1], at), scale = b_gather(n->b, scale, n->in[1], at);
     zero = zero ? b_gather(n->b, zero, n->in[1], at) : NULL;
-    if (bytes && bits == 4) {
-        x = halves_apart(n, x, made);
-        zero = zero ? halves_apart(n, zero, made) : NULL;
+    if (bytes) {
+        x = values_of_bytes(n, x, made, (int)bits);
+        zero = zero ? values_of_bytes(n, zero, made, (int)bits) : NULL;
     }
     if (bytes && !zero)
         zero = b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, (double)(1 << (bits - 1))), b_shape(n->b, scale));

@@ -217,19 +217,8 @@ static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bit
 static struct value *unpack_computed(struct onnx_node *n, struct value *x, int bits, int64_t rows, int64_t row_bytes,
                                      int64_t count)
 {
-    const int64_t bytes[] = {rows, row_bytes}, last = 2, values[] = {rows, row_bytes * 8 / bits};
-    struct value *parts[8];
-    struct attrs right = {0};
-    attr_set_str(&n->b->g->arena, &right, "direction", "RIGHT");
-    x = b_reshape_to(n->b, x, bytes, 2);
-    for (int i = 0; i < 8 / bits; i++) {
-        struct value *shift[] = {x, b_scalar(n->b, DT_U8, i * bits)};
-        struct value *part = i ? b_op(n->b, OP_bit_shift, shift, 2, &right) : x;
-        if (bits < 8)
-            part = b_2(n->b, OP_and, part, b_scalar(n->b, DT_U8, (1 << bits) - 1));
-        parts[i] = b_unsqueeze(n->b, part, &last, 1);
-    }
-    return b_slice(n->b, b_reshape_to(n->b, b_concat(n->b, parts, 8 / bits, 2), values, 2), 0, count, 1);
+    const int64_t bytes[] = {rows, row_bytes};
+    return b_slice(n->b, values_of_bytes(n, b_reshape_to(n->b, x, bytes, 2), 2, bits), 0, count, 1);
 }
 
 /* k / block for each k. */
@@ -255,13 +244,18 @@ static bool packed_shape(struct onnx_node *n, int64_t *rows, int64_t *k, int64_t
            NODE_ERROR(n, "attribute 'bits' is %d, expected 2, 4 or 8", *bits);
 }
 
-/* (w - zero) * scale, k belonging to the group that g_idx (K) names. */
-static struct value *dequantized(struct onnx_node *n, struct value *w, struct value *scale,
-                                 struct value *zero, struct value *groups)
+/* a times the transposed (w - zero) * scale, k belonging to the group that g_idx (K) names; no zero: the middle of
+ * `bits`. */
+static struct value *matmul_of_groups(struct onnx_node *n, struct value *w, struct value *scale, struct value *zero,
+                                      struct value *groups, int bits)
 {
-    struct value *real = b_cast(n->b, w, b_dtype(scale));
-    real = b_sub(n->b, real, b_gather(n->b, b_cast(n->b, zero, b_dtype(scale)), groups, 1));
-    return b_mul(n->b, real, b_gather(n->b, scale, groups, 1));
+    static const int64_t swap[] = {1, 0};
+    int dtype = b_dtype(scale);
+    struct value *real = b_cast(n->b, w, dtype);
+    real = b_sub(n->b, real, zero ? b_gather(n->b, b_cast(n->b, zero, dtype), groups, 1)
+                                  : b_scalar(n->b, dtype, 1 << (bits - 1)));
+    real = b_mul(n->b, real, b_gather(n->b, scale, groups, 1));
+    return b_2(n->b, OP_matmul, n->in[0], b_transpose(n->b, real, swap, 2));
 }
 
 /* Columns 0 .. k - 1 of rows of bytes. */
@@ -280,7 +274,6 @@ static struct value *first_columns(struct onnx_node *n, struct value *w, int64_t
 /* The same where weights or zero points are computed: they are unpacked in each run. */
 static bool computed_matmul_nbits(struct onnx_node *n, int64_t rows, int64_t k, int64_t block, int bits)
 {
-    static const int64_t swap[] = {1, 0};
     int64_t blocks = (k + block - 1) / block, dims[] = {rows, blocks};
     struct value *zero = b_in(n, 3), *groups = b_in(n, 4), *bias = b_in(n, 5);
     if (b_dtype(n->in[1]) != DT_U8)
@@ -289,11 +282,9 @@ static bool computed_matmul_nbits(struct onnx_node *n, int64_t rows, int64_t k, 
     struct value *scale = b_reshape_to(n->b, n->in[2], dims, 2);
     if (zero && b_dtype(zero) == DT_U8)
         zero = unpack_computed(n, zero, bits, rows, (blocks * bits + 7) / 8, blocks);
-    else
-        zero = zero ? b_reshape_to(n->b, zero, dims, 2)
-                    : b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, 1 << (bits - 1)), b_i64s(n->b, dims, 2));
-    w = dequantized(n, w, scale, zero, groups ? groups : groups_in_order(n, k, block));
-    struct value *y = b_2(n->b, OP_matmul, n->in[0], b_transpose(n->b, w, swap, 2));
+    else if (zero)
+        zero = b_reshape_to(n->b, zero, dims, 2);
+    struct value *y = matmul_of_groups(n, w, scale, zero, groups ? groups : groups_in_order(n, k, block), bits);
     return b_done(n, bias ? b_add(n->b, y, bias) : y);
 }
 
@@ -301,7 +292,6 @@ static bool computed_matmul_nbits(struct onnx_node *n, int64_t rows, int64_t k, 
  * row. */
 bool lower_matmul_nbits(struct onnx_node *n)
 {
-    static const int64_t swap[] = {1, 0};
     int64_t rows, k, block;
     int bits, dtype = b_dtype(n->in[0]);
     const struct tensor *b = b_constant(b_in(n, 1)), *zeros = b_constant(b_in(n, 3));
@@ -326,10 +316,7 @@ bool lower_matmul_nbits(struct onnx_node *n)
         return false;
     struct value *y;
     if (groups) {
-        zero = zero ? zero
-                    : b_2(n->b, OP_expand, b_scalar(n->b, DT_U8, 1 << (bits - 1)), b_i64s(n->b, dims, 2));
-        w = dequantized(n, first_columns(n, w, k), scale, zero, groups);
-        y = b_2(n->b, OP_matmul, n->in[0], b_transpose(n->b, w, swap, 2));
+        y = matmul_of_groups(n, first_columns(n, w, k), scale, zero, groups, bits);
     } else {
         struct attrs a = {0};
         attr_set_int(&n->b->g->arena, &a, "block_size", block);

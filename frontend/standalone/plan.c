@@ -394,7 +394,7 @@ bool make_plan(struct package *k, struct diag *d)
     bool ok = x != NULL;
     if (ok && !m->has_runtime && bind_ahead(x)) {
         k->plan = ARENA_NEW(&k->arena, struct plan_set);
-        ok = ((!has(k, " avx512") && !has(k, " amx ")) || make_for(k, x, WIDE, &k->plan->wide, d)) &&
+        ok = (!has(k, " avx512") || make_for(k, x, WIDE, &k->plan->wide, d)) &&
              ((!has(k, " portable ") && !has(k, " avx2 ") && !has(k, " neon ")) ||
               make_for(k, x, NARROW, &k->plan->narrow, d));
     }

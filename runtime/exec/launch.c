@@ -78,8 +78,7 @@ static void run_range(struct worker *me, const struct bound_kernel *k, int64_t f
 static void launch_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
 {
     run_range(me, k, from, to);
-    if (me->k->release)
-        me->k->release();
+    kernels_release(me->k);
 }
 
 void launch_one(struct worker *me, const struct bound_kernel *k)
@@ -87,8 +86,7 @@ void launch_one(struct worker *me, const struct bound_kernel *k)
     for (int g = 0; g < k->ngrid; g++)
         me->vars[g] = 0;
     run_instance(me, k);
-    if (me->k->release)
-        me->k->release();
+    kernels_release(me->k);
 }
 
 /* ---- all workers ---- */

@@ -41,8 +41,7 @@ static void multiply(void *arg, int worker)
     char *at = j->memory + (size_t)worker * j->pitch;
     for (int i = 0; i < j->repeat; i++)
         gemm_run(&j->gemm, kernels_get(), at, at + TILE_BYTES, at + 2 * TILE_BYTES);
-    if (kernels_get()->release)
-        kernels_get()->release();
+    kernels_release(kernels_get());
 }
 
 static void fill(void *arg, int worker)

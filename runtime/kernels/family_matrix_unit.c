@@ -70,10 +70,12 @@ static void release_unit(void)
 struct unit_product {
     const struct gemm_block *g;
     struct simple_steps simple;
-    bool gathered;                         /* entries of the batch are copied to lie beside each other */
-    int size, entries, full, tail, width;  /* of a term of A; width: rows of a band */
+    bool gathered; /* entries of the batch are copied to lie beside each other */
+    int size;      /* bytes of a term of A */
+    int entries, full, tail;
+    int width;                              /* rows of a band */
     int64_t a_bytes, band_bytes, row_bytes; /* between rows of A, and bands; of a row that is copied */
-    int64_t w_bytes;                       /* between quads of terms in W */
+    int64_t w_bytes;                        /* between quads of terms in W */
     const char *prefetch, *prefetch_end;
     int64_t prefetch_step; /* bytes with each tile of terms */
 };
@@ -87,11 +89,11 @@ struct row_pass {
 };
 
 struct scratch {
-    float sums[PASS_ROWS * PASS_COLUMNS]; /* or of int32_t */
-    char a_tail[PASS_ROWS * TILE_BYTES];  /* of a pass */
+    float sums[PASS_ROWS * PASS_COLUMNS];                 /* or of int32_t */
+    char a_tail[PASS_ROWS * TILE_BYTES];                  /* of a pass */
     char w_tail[TILE_BYTES / QUAD * PASS_COLUMNS * QUAD]; /* of PASS_COLUMNS columns */
-    int32_t bias[PASS_COLUMNS];           /* what sums of PASS_COLUMNS columns start from, where they are integers */
-    char *gathered;                       /* rows of a pass, where they are */
+    int32_t bias[PASS_COLUMNS];                           /* what their sums start from, where they are integers */
+    char *gathered;                                       /* rows of a pass, where they are */
 } __attribute__((aligned(64)));
 
 INLINE void prefetch_weights(struct unit_product *p)
@@ -444,7 +446,7 @@ static void plan_prefetch(struct unit_product *p)
     p->prefetch_step = (g->next_end - g->next + turns - 1) / turns;
 }
 
-/* Rows in bands that lie as if there were none are one band. */
+/* Rows of one band, unless the product is quantised: see gemm_quantized. */
 static void plan_rows(struct unit_product *p)
 {
     const struct gemm_block *g = p->g;

@@ -455,6 +455,12 @@ static inline integer_fn kernels_integer(const struct kernel_table *t, enum kern
     return dtype < PLAIN_TYPES ? t->integer[f][dtype] : NULL;
 }
 
+static inline void kernels_release(const struct kernel_table *t)
+{
+    if (t->release)
+        t->release();
+}
+
 /* y = epilogue(x) for one contiguous row, in place. */
 static inline void epilogue_row(const struct kernel_table *t, const struct channel_epilogue *e, float *y,
                                 size_t n)

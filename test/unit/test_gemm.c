@@ -254,6 +254,13 @@ static void test_look_ahead(void **state)
             }
         }
     const void *w = weights;
+    enum { LINE = 14 };
+    struct gemm_prefetch slow = {NULL};
+    for (int part = 1; part <= 2; part++) { /* tiles that share a panel ask for no more each than comes meanwhile */
+        struct gemm_block b = {.w = &w, .count = 1, .rows = 7, .columns = 64, .k = K, .w_pitch = PITCH};
+        gemm_plan_prefetch(&b, GEMM_F32, LINE, &slow);
+        assert_true(b.next_end == weights + PANEL / BATCH + part * K * LINE);
+    }
     struct gemm_prefetch prefetch = {NULL};
     struct gemm_block one = {.w = &w, .count = 1, .rows = 1, .columns = 64, .k = K, .w_pitch = PITCH};
     gemm_plan_prefetch(&one, GEMM_F32, 0, &prefetch);

@@ -290,8 +290,7 @@ static void messages(void **state)
     }
 }
 
-/* Attributes that name an element type, for each operator that has one: numbers that are none, and types that it does
- * not make. */
+/* Attributes that name an element type: numbers that are none, and types that the operator does not make. */
 static void element_types(void **state)
 {
 #define ELEMENT(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
