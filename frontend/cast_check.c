@@ -235,6 +235,16 @@ static struct program *compile_kept(const char *path, struct graph **g, const st
     return *g ? compile_graph(*g, &with, d) : NULL;
 }
 
+/* A check that failed, with why in k->d, is left out, unless it was asked for; and free memory does not decide which
+ * products are cast. */
+static bool goes_unchecked(const struct cast_check *k, struct diag *d)
+{
+    if (k->c->ncalibrate)
+        return fail(d, "%s", k->d.text);
+    return !strstr(k->d.text, "out of memory") ||
+           fail(d, "checking the cast against FP32: %s; --cast-budget 0 compiles without the check", k->d.text);
+}
+
 struct program *compile_checked(const char *path, struct graph **g, const struct command *c,
                                 void (*say)(void *user, const char *text), void *user,
                                 struct diag *d)
@@ -250,7 +260,7 @@ struct program *compile_checked(const char *path, struct graph **g, const struct
     if (p && count_cast(&plan)) {
         struct model *m = model_new(p, d);
         p = NULL;
-        bool ok = m && (check(&k, m, &plan, &o) || !c->ncalibrate || fail(d, "%s", k.d.text));
+        bool ok = m && (check(&k, m, &plan, &o) || goes_unchecked(&k, d));
         if (m)
             p = model_take_program(m);
         if (!ok) {

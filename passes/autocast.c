@@ -6,8 +6,9 @@
  *            the conversion of a computed operand is a cast right after its producer, once for all
  *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
  *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
- *            rounded, or nothing. Depthwise convolutions keep FP32 weights. Of recurrent layers,
- *            constant weights of the state are rounded.
+ *            rounded, or nothing; those whose filters have few terms in a row keep them as well.
+ *            Depthwise convolutions keep FP32 weights. Of recurrent layers, constant weights of the
+ *            state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
  *
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
@@ -318,6 +319,17 @@ static bool is_cache(const struct value *v)
            !n->parent->owner;
 }
 
+/* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come
+ * in, mostly. To round what it reads takes longer than the products save. */
+static bool has_few_terms(const struct caster *c, const struct node *n)
+{
+    enum { MIN_TERMS = 12 };
+    const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
+    return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && (w->rank == 3 || w->rank == 4) &&
+           attr_int(&n->attrs, "group", 1) == 1 && w->dims[w->rank - 1] > 1 &&
+           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS;
+}
+
 /* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or
  * what it multiplies. */
 static bool is_winograd(const struct caster *c, const struct node *n, struct conv_way *way)
@@ -358,6 +370,11 @@ static bool cast_product(struct caster *c, struct node *n)
     bool winograd = is_winograd(c, n, &way);
     if (kept(c, n))
         return true;
+    if (has_few_terms(c, n)) {
+        why(c->o, n, "autocast.few-terms",
+            "kept in FP32: a row of its filter has too few terms for products in bf16 to pay");
+        return true;
+    }
     if (winograd) {
         if (way.bf16)
             count_cast(c);
