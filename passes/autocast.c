@@ -319,15 +319,28 @@ static bool is_cache(const struct value *v)
            !n->parent->owner;
 }
 
-/* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come
- * in, mostly. To round what it reads takes longer than the products save. */
+/* Products of one image; sides that are not known count as those of small ones. */
+static double products_of_image(const struct node *n)
+{
+    const struct type *w = &n->in[1]->type, *y = &n->out[0]->type;
+    double count = 1;
+    for (int i = 1; i < y->rank; i++)
+        count *= dim_is_const(y->dims[i]) ? (double)y->dims[i] : CONV_SUPPOSED_SIDE;
+    for (int i = 1; i < w->rank; i++)
+        count *= (double)w->dims[i];
+    return count;
+}
+
+/* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come in,
+ * mostly. To round what it reads takes longer than the products save. Small ones stay with the others: one type of
+ * products is less code. */
 static bool has_few_terms(const struct caster *c, const struct node *n)
 {
-    enum { MIN_TERMS = 12 };
+    enum { MIN_TERMS = 12, MIN_PRODUCTS = 1 << 20 };
     const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
     return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && (w->rank == 3 || w->rank == 4) &&
            attr_int(&n->attrs, "group", 1) == 1 && w->dims[w->rank - 1] > 1 &&
-           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS;
+           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS && products_of_image(n) >= MIN_PRODUCTS;
 }
 
 /* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or

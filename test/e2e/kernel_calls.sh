@@ -149,7 +149,7 @@ rm out.txt
 refuses 1 "xcc: nowhere.xasm: cannot open" "$xcc" target.hlo --kernels nowhere.xasm --verify
 
 digits=$source/models/digits/digits.onnx
-"$xcc" "$digits" --auto-cast none -o digits.neff
+"$xcc" "$digits" -o digits.neff
 "$xdump" digits.neff --asm >digits.xasm
 "$xdump" digits.neff --extract parts
 if command -v python3 >/dev/null; then
@@ -163,7 +163,7 @@ ENTRY main {
 }
 END
     "$xcc" digits.hlo --kernels digits.xasm -o called.neff
-    "$xcc" "$digits" --auto-cast none --shape batch=2 -o digits.neff
+    "$xcc" "$digits" --shape batch=2 -o digits.neff
     "$xrun" digits.neff --random -o want >/dev/null
     "$xrun" called.neff --random --expect want/probabilities.npy >/dev/null || failed "a model's program as a kernel"
     rm -r want
