@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -112,6 +113,8 @@ def _ndarray(shape: Any, dtype: Any, buffer: Any, name: Optional[str]) -> tensor
     sizes = [_to_int(n) for n in shape]
     if b.space == "hbm":
         return _hbm(t, sizes, d, name, b)
+    if not sizes:
+        raise _error("nl.ndarray", "shape () has no partition dim, expected at least one dim: a number is a tile of shape (1, 1)", NkiTypeError)
     blocks = next((k for k, n in enumerate(shape) if isinstance(n, par_dim)), 0)
     return t.tile(b.space, sizes, d, name, blocks)
 
@@ -168,7 +171,12 @@ def _buffer_like(x: tensor, buffer: Any) -> Any:
 
 
 def shared_constant(constant: Any, dtype: Any = None, **kw: Any) -> tensor:
-    """A tensor in HBM with the elements of a NumPy array."""
+    """A tensor in HBM with the elements of a NumPy array, or of the .npy file of that name."""
+    if isinstance(constant, (str, os.PathLike)):
+        try:
+            constant = np.load(constant, allow_pickle=False)
+        except (OSError, ValueError) as e:
+            raise _error("nl.shared_constant", "%s: %s; expected an array, or the name of a file that numpy.save wrote" % (constant, e)) from None
     return _move.constant(np.asarray(constant), dtype)
 
 
