@@ -262,6 +262,30 @@ class Objects(Case):
         self.same(kernel(x, Section(4, first=2, last=6)), 2 * x[:, 2:6])
         self.assertEqual((Section(1).last, Section(1).first), (3, None))
 
+    def test_fields_that_are_not_given(self) -> None:
+        @dataclasses.dataclass(frozen=True)
+        class Sizes(nl.NKIObject):
+            rows: int
+            columns: int
+            depth: int = 2
+            names: list = dataclasses.field(default_factory=list)
+
+        @dataclasses.dataclass
+        class Own(nl.NKIObject):
+            rows: int
+
+            def __init__(self, rows):
+                self.rows = rows
+
+        sizes = Sizes(4)
+        self.assertEqual((sizes.rows, sizes.depth, sizes.names, Sizes(rows=1, columns=2).columns), (4, 2, [], 2))
+        self.assertEqual(Sizes(columns=5).columns, 5)
+        for read in (lambda: sizes.columns, lambda: Sizes().rows):
+            with self.assertRaisesRegex(AttributeError, "no attribute '(columns|rows)'"):
+                read()
+        with self.assertRaisesRegex(TypeError, "rows"):
+            Own()
+
 
 class Registers(Case):
     def test_loaded_from_tiles(self) -> None:

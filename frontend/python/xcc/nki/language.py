@@ -1,6 +1,8 @@
 """nl: tensors, index expressions, loops, and functions of whole tiles (the form of neuronxcc.nki.language)."""
 from __future__ import annotations
 
+import abc
+import dataclasses
 import math
 import os
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -34,9 +36,23 @@ bfp16 = finfo(bfloat16)
 fp16 = finfo(float16)
 
 
-class NKIObject:
-    """Base of classes that hold a kernel's parameters. Under @dataclass, attributes without an annotation are fields too; without it,
-    keyword arguments become attributes."""
+class _Fields(abc.ABCMeta):
+    """A dataclass is made without some of its fields too: to read one raises AttributeError. AWS's compiler makes it, and its library
+    has such."""
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:
+        made_by_dataclass = dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>"
+        fields = [f for f in dataclasses.fields(cls) if f.init][len(args):] if made_by_dataclass else []
+        absent = [f.name for f in fields if f.name not in values and f.default is f.default_factory is dataclasses.MISSING]
+        made = super().__call__(*args, **values, **dict.fromkeys(absent))
+        for name in absent:
+            object.__delattr__(made, name)
+        return made
+
+
+class NKIObject(metaclass=_Fields):
+    """Base of classes that hold a kernel's parameters. Under @dataclass, attributes without an annotation are fields too, and fields
+    that are not given stay unset; without it, keyword arguments become attributes."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
