@@ -228,7 +228,9 @@ class Model:
 
     def match(self, a: int, imm: float) -> None:
         v = self.values[a]
-        x, d = v.data.copy(), v.defined.all(1, keepdims=True)
+        top = -np.sort(-v.data, 1)[:, :9]  # of values that nearly tie, the first is not certain
+        sure = ~np.isclose(top[:, 1:], top[:, :-1], 1e-6, 1e-8) | (top[:, 1:] == top[:, :-1])
+        x, d = v.data.copy(), v.defined.all(1, keepdims=True) & sure.all(1, keepdims=True)
         for row in x:
             for top in -np.sort(-row)[:8]:
                 row[np.nonzero(row == top)[0][0]] = imm
