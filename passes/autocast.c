@@ -114,29 +114,35 @@ static int branch_of(struct caster *c, const struct node *n)
     return i + 1;
 }
 
-static double elements(const struct value *v)
+static double size_of(dim_t d, double unknown)
 {
-    enum { UNKNOWN = 16 };
+    return dim_is_const(d) ? (double)d : unknown;
+}
+
+static double elements(const struct value *v, double unknown)
+{
     double count = 1;
     for (int i = 0; v->type.kind == VK_TENSOR && i < v->type.rank; i++)
-        count *= dim_is_const(v->type.dims[i]) ? (double)v->type.dims[i] : UNKNOWN;
+        count *= size_of(v->type.dims[i], unknown);
     return count;
 }
 
-/* Each element of the result sums as many products as a column of the weights has, about. */
-static double work_of(const struct node *n)
+/* Each element of the result sums as many products as a column of the weights has, about. `unknown`: the size of dims
+ * that are not known. */
+static double work_of(const struct node *n, double unknown)
 {
     const struct type *w = n->nin > 1 && n->in[1] ? &n->in[1]->type : NULL;
     if (!w || w->kind != VK_TENSOR || w->rank < 1)
-        return elements(n->out[0]);
+        return elements(n->out[0], unknown);
     int axis = n->op == OP_conv ? 0 : n->op == OP_conv_transpose ? 1 : w->rank - 1;
     int64_t columns = axis < w->rank && dim_is_const(w->dims[axis]) ? w->dims[axis] : 1;
-    return elements(n->out[0]) * elements(n->in[1]) / (columns > 0 ? (double)columns : 1);
+    return elements(n->out[0], unknown) * elements(n->in[1], unknown) / (columns > 0 ? (double)columns : 1);
 }
 
 /* Counts the operator as one that can be cast; the row of the plan that keeps it, or -1. */
 static int plan_keeps(struct caster *c, const struct node *n)
 {
+    enum { UNKNOWN = 16 };
     struct cast_plan *p = c->o->plan;
     if (!p)
         return -1;
@@ -144,7 +150,7 @@ static int plan_keeps(struct caster *c, const struct node *n)
                                 .source = arena_strdup(&p->arena, n->source ? n->source : ""),
                                 .op = n->op,
                                 .branch = branch_of(c, n),
-                                .work = work_of(n)};
+                                .work = work_of(n, UNKNOWN)};
     for (int i = 0; i < p->nproducts; i++)
         made.nth += p->products[i].op == made.op && !strcmp(p->products[i].name, made.name);
     int row = p->nkeep - 1;
@@ -319,28 +325,17 @@ static bool is_cache(const struct value *v)
            !n->parent->owner;
 }
 
-/* Products of one image; sides that are not known count as those of small ones. */
-static double products_of_image(const struct node *n)
-{
-    const struct type *w = &n->in[1]->type, *y = &n->out[0]->type;
-    double count = 1;
-    for (int i = 1; i < y->rank; i++)
-        count *= dim_is_const(y->dims[i]) ? (double)y->dims[i] : CONV_SUPPOSED_SIDE;
-    for (int i = 1; i < w->rank; i++)
-        count *= (double)w->dims[i];
-    return count;
-}
-
 /* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come in,
  * mostly. To round what it reads takes longer than the products save. Small ones stay with the others: one type of
  * products is less code. */
 static bool has_few_terms(const struct caster *c, const struct node *n)
 {
-    enum { MIN_TERMS = 12, MIN_PRODUCTS = 1 << 20 };
+    enum { MIN_TERMS = 12, MIN_OF_IMAGE = 1 << 20 };
     const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
     return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && (w->rank == 3 || w->rank == 4) &&
            attr_int(&n->attrs, "group", 1) == 1 && w->dims[w->rank - 1] > 1 &&
-           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS && products_of_image(n) >= MIN_PRODUCTS;
+           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS &&
+           work_of(n, CONV_SUPPOSED_SIDE) / size_of(n->out[0]->type.dims[0], CONV_SUPPOSED_SIDE) >= MIN_OF_IMAGE;
 }
 
 /* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or

@@ -25,7 +25,7 @@ struct conv_way {
  * those of F(2x2) do so less than twice (test_winograd).
  */
 struct conv_way conv_best_way(const struct machine *m, const struct conv_size *c, bool bf16);
-/* Weights of it. */
+/* Weights of it, with the columns that fill up the last vector. */
 double conv_weight_bytes(const struct conv_size *c, struct conv_way w);
 
 #endif

@@ -48,7 +48,7 @@ each_fails() {
 }
 
 cp "$source/models/digits/digits.onnx" m.onnx
-each_fails m.neff "$xcc_fail" m.onnx -q -o work/m.neff
+each_fails m.neff "$xcc_fail" m.onnx -q --cast-budget 0.02 -o work/m.neff # the check of the cast keeps a product in FP32
 cp expected m.neff
 each_fails probabilities.npy "$xrun_fail" m.neff --random --threads 2 -o work
 finish

@@ -192,6 +192,7 @@ class Messages(Case):
                          (r"nl.ndarray: shape \(-1, 4\) has a dim of size -1", lambda x: nl.zeros((-1, 4), dtype=nl.float32)),
                          (r"nl.ndarray: shape \(\) has no partition dim", lambda x: nl.ndarray((), dtype=nl.float32)),
                          (r"nl.shared_constant: nowhere.npy: .*; expected an array, or the name", lambda x: nl.shared_constant("nowhere.npy")),
+                         (r"nl.shared_constant: /dev/null: .*; expected an array, or the name", lambda x: nl.shared_constant("/dev/null")),
                          (r"an index array holds no elements", lambda x: nl.mgrid[0:8, 0:4].p.__setitem__((0, 0), 1))):
             with self.subTest(words), self.assertRaisesRegex(Exception, r"^\S*test_messages.py:\d+: " + words):
                 nki.jit(f)(f32(8, 4))

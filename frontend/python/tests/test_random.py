@@ -47,6 +47,11 @@ class Value:
         return int(abs(dropped - n * self.rate) > 6 * np.sqrt(n * self.rate * (1 - self.rate)) + 1)
 
 
+def ordered(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where it is certain which is larger, or that they are equal: tanh(x) and x, for one, may be rounded to either side of each other."""
+    return (x == y) | ~np.isclose(x, y, 1e-6, 1e-8)
+
+
 def mask_of(spec: Optional[Tuple[int, int, int]], shape: Tuple[int, ...], trip: int = 0) -> np.ndarray:
     """spec a, b, c: rows * a + columns * b + trip * 3 < c."""
     if spec is None:
@@ -201,8 +206,7 @@ class Model:
     def select_reduce(self, f: str, a: int, b: int, fill: float, reverse: bool) -> None:
         x, y = self.values[a], self.values[b]
         data = np.where(COMPARE[f](x.data, y.data) != reverse, x.data, np.float32(fill)).max(1, keepdims=True)
-        sure = np.full(x.data.shape, True) if a == b else ~np.isclose(x.data, y.data, 1e-5, 1e-7)  # which is larger, tanh(x) or x?
-        self.values.append(Value(data, (x.defined & y.defined & sure).all(1, keepdims=True)))
+        self.values.append(Value(data, (x.defined & y.defined & ordered(x.data, y.data)).all(1, keepdims=True)))
 
     def cumulative(self, a: int, f: str, how: str, s: float, start: Optional[float], columns: Optional[int]) -> None:
         x = self.values[a]
@@ -228,9 +232,8 @@ class Model:
 
     def match(self, a: int, imm: float) -> None:
         v = self.values[a]
-        top = -np.sort(-v.data, 1)[:, :9]  # of values that nearly tie, the first is not certain
-        sure = ~np.isclose(top[:, 1:], top[:, :-1], 1e-6, 1e-8) | (top[:, 1:] == top[:, :-1])
-        x, d = v.data.copy(), v.defined.all(1, keepdims=True) & sure.all(1, keepdims=True)
+        top = -np.sort(-v.data, 1)[:, :9]
+        x, d = v.data.copy(), (v.defined.all(1) & ordered(top[:, 1:], top[:, :-1]).all(1))[:, None]
         for row in x:
             for top in -np.sort(-row)[:8]:
                 row[np.nonzero(row == top)[0][0]] = imm

@@ -285,6 +285,32 @@ class Objects(Case):
                 read()
         with self.assertRaisesRegex(TypeError, "rows"):
             Own()
+        with self.assertRaisesRegex(TypeError, "row_count"):
+            Sizes(row_count=1)
+
+        @dataclasses.dataclass
+        class Derived(nl.NKIObject):
+            rows: int
+            columns: int
+
+            def __post_init__(self):
+                self.columns = 7
+
+        self.assertEqual(Derived(1).columns, 7)
+
+    def test_constants_of_files(self) -> None:
+        """nl.shared_constant takes the name of a .npy file as well, or its path."""
+        x, table = f32(128, 8), f32(128, 8)
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "table.npy")
+            np.save(name, table)
+            for constant in (name, pathlib.Path(name), table):
+                def kernel(x):
+                    t = in_sbuf(x)
+                    nisa.tensor_tensor(dst=t, data1=t, data2=in_sbuf(nl.shared_constant(constant)), op=nl.add)
+                    return in_hbm(t)
+
+                self.close(nki.jit(kernel)(x), x + table)
 
 
 class Registers(Case):
@@ -358,25 +384,6 @@ class TwoCores(Case):
 
 @unittest.skipIf(os.environ.get("XCC_NKI_TARGET", "cpu") != "cpu", "a program for another machine has one core")
 class Cores(Case):
-    def test_constants_of_files(self) -> None:
-        """nl.shared_constant takes the name of a .npy file as well, or its path."""
-        table = f32(128, 8)
-        with tempfile.TemporaryDirectory() as folder:
-            name = os.path.join(folder, "table.npy")
-            np.save(name, table)
-            for constant in (name, pathlib.Path(name), table):
-                def kernel(x):
-                    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-                    tile, other = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf), nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-                    nisa.dma_copy(dst=tile, src=x)
-                    nisa.dma_copy(dst=other, src=nl.shared_constant(constant)[0:128, nl.ds(0, 8)])
-                    nisa.tensor_tensor(dst=tile, data1=tile, data2=other, op=nl.add)
-                    nisa.dma_copy(dst=out, src=tile)
-                    return out
-
-                x = f32(128, 8)
-                self.close(nki.simulate(nki.jit(kernel))(x), x + table)
-
     def test_send_and_wait(self) -> None:
         @nki.jit
         def kernel(x):

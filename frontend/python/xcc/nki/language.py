@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import inspect
 import math
 import os
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -41,12 +42,15 @@ class _Fields(abc.ABCMeta):
     has such."""
 
     def __call__(cls, *args: Any, **values: Any) -> Any:
-        made_by_dataclass = dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>"
-        fields = [f for f in dataclasses.fields(cls) if f.init][len(args):] if made_by_dataclass else []
-        absent = [f.name for f in fields if f.name not in values and f.default is f.default_factory is dataclasses.MISSING]
+        if not dataclasses.is_dataclass(cls) or cls.__init__.__code__.co_filename != "<string>":  # one that the author wrote
+            return super().__call__(*args, **values)
+        init = inspect.signature(cls.__init__)
+        given = init.bind_partial(None, *args, **values).arguments
+        absent = [p.name for p in init.parameters.values() if p.default is p.empty and p.name not in given]
         made = super().__call__(*args, **values, **dict.fromkeys(absent))
         for name in absent:
-            object.__delattr__(made, name)
+            if getattr(made, name, None) is None:  # __post_init__ has not set it
+                object.__delattr__(made, name)
         return made
 
 
@@ -190,7 +194,8 @@ def shared_constant(constant: Any, dtype: Any = None, **kw: Any) -> tensor:
     """A tensor in HBM with the elements of a NumPy array, or of the .npy file of that name."""
     if isinstance(constant, (str, os.PathLike)):
         try:
-            constant = np.load(constant, allow_pickle=False)
+            with open(constant, "rb") as f:
+                constant = np.lib.format.read_array(f, allow_pickle=False)
         except (OSError, ValueError) as e:
             raise _error("nl.shared_constant", "%s: %s; expected an array, or the name of a file that numpy.save wrote" % (constant, e)) from None
     return _move.constant(np.asarray(constant), dtype)
