@@ -9,6 +9,7 @@
 #include "passes/match.h"
 #include "passes/repeats.h"
 #include "passes/rewrite.h"
+#include "passes/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,6 +169,25 @@ static struct value *view(struct graph *g, struct node *n, struct diag *d)
     return v;
 }
 
+/* A broadcast that keeps the order of dims and adds dims of 1 alone is a view. */
+static struct value *broadcast(struct graph *g, struct node *n, struct diag *d)
+{
+    const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
+    int count;
+    const int64_t *at = attr_ints(&n->attrs, "dims", &count);
+    if (n->nin != 1 || !type_is_static(x) || !type_is_static(y) || count != x->rank)
+        return NULL;
+    int64_t elements[2] = {1, 1};
+    for (int i = 0; i < y->rank; i++)
+        elements[1] *= y->dims[i];
+    for (int i = 0; i < count; i++) {
+        elements[0] *= x->dims[i];
+        if (i && at[i] <= at[i - 1])
+            return NULL;
+    }
+    return elements[0] > 0 && elements[0] == elements[1] ? emit_reshape(n, n->in[0], y->dims, y->rank, d) : NULL;
+}
+
 /* x op c is x: for an exact neutral element only, so 0 is not one for a sum of floats (-0 + 0 is
  * +0). */
 static bool neutral(enum op op, const struct value *c)
@@ -281,6 +301,7 @@ static const struct {
     {OP_squeeze, view},
     {OP_unsqueeze, view},
     {OP_expand, same_shape},
+    {OP_broadcast_in_dim, broadcast},
     {OP_tile, same_shape},
     {OP_slice, slice},
     {OP_pad, pad},
@@ -352,6 +373,8 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             v = apply(g, n, d);
         if (!v && !diag_failed(d))
             v = of_unrepeated(g, n, d);
+        if (!v && !diag_failed(d))
+            v = of_unviewed(g, n, d);
         if (!v && diag_failed(d))
             return false;
         if (!v)

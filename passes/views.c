@@ -1,0 +1,72 @@
+#include "passes/views.h"
+
+#include "passes/match.h"
+#include "passes/rewrite.h"
+
+#include <string.h>
+
+enum { MAX_OPERANDS = 3 };
+
+/* The dims other than 1; their number. */
+static int long_dims(const struct type *t, int64_t *dims)
+{
+    int n = 0;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] != 1)
+            dims[n++] = t->dims[i];
+    return n;
+}
+
+static bool same_but_ones(const struct type *a, const struct type *b)
+{
+    int64_t x[MAX_RANK], y[MAX_RANK];
+    int n = long_dims(a, x);
+    return n == long_dims(b, y) && !memcmp(x, y, sizeof *x * (size_t)n);
+}
+
+/* What v views, when only dims of 1 come or go; else NULL. */
+static struct value *viewed(const struct value *v)
+{
+    if (!v->def || !(op_infos[v->def->op].flags & OPF_VIEW) || !is_tensor(v))
+        return NULL;
+    struct value *x = v->def->in[0];
+    bool plain = is_tensor(x) && x->type.dtype == v->type.dtype && type_is_static(&x->type) && !x->constant;
+    return plain && type_is_static(&v->type) && same_but_ones(&x->type, &v->type) ? x : NULL;
+}
+
+static bool same_dims(const struct value *a, const struct value *b)
+{
+    return a->type.rank == b->type.rank &&
+           !memcmp(a->type.dims, b->type.dims, sizeof *a->type.dims * (size_t)a->type.rank);
+}
+
+static struct value *as_scalar(struct graph *g, const struct value *v)
+{
+    struct tensor t = *v->constant;
+    t.rank = 0;
+    return constant_new(g, &t, v->name);
+}
+
+struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d)
+{
+    const struct type *y = &n->out[0]->type;
+    struct value *in[MAX_OPERANDS], *first = NULL;
+    int flags = op_infos[n->op].flags;
+    if (!(flags & OPF_ELEMENTWISE) || flags & OPF_IMPURE || n->nin < 1 || n->nin > MAX_OPERANDS || n->nout != 1 ||
+        n->nregions || y->kind != VK_TENSOR || y->dtype != DT_BOOL || !type_is_static(y))
+        return NULL;
+    for (int i = 0; i < n->nin; i++) {
+        in[i] = n->in[i] ? viewed(n->in[i]) : NULL;
+        if (!in[i] && (!n->in[i] || !single_constant(n->in[i])))
+            return NULL;
+        if (in[i] && first && !same_dims(in[i], first))
+            return NULL;
+        first = first ? first : in[i];
+    }
+    if (!first || !same_but_ones(&first->type, y))
+        return NULL;
+    for (int i = 0; i < n->nin; i++)
+        in[i] = in[i] ? in[i] : as_scalar(g, n->in[i]);
+    struct value *mask = emit(n, n->op, in, n->nin, &n->attrs, n->name, d);
+    return mask ? emit_reshape(n, mask, y->dims, y->rank, d) : NULL;
+}
