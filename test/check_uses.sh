@@ -15,3 +15,5 @@ finds() { # finds MESSAGE SED-EXPRESSION
 finds "nc_matmul calls interleave, which is not listed" 's/dot interleave/dot/'
 finds "bn_stats does not call argmax, which is listed" 's/"mean_variance/"argmax mean_variance/'
 finds "recurrence calls recurrent, which is not listed" '/USES(recurrence/d'
+finds "op hardmax calls argmax, which is not listed" '/ROUTINE(hardmax/d'
+finds "op argmin does not call threefry, which is listed" 's/ROUTINE(argmin, "/&threefry /'

@@ -52,6 +52,13 @@ static const char *const type_names[DT_END] = {
 
 static const char *const members[INSN_COUNT] = {
 #define USES(insn, list) [INSN_##insn] = list,
+#define ROUTINE(...)
+#include "frontend/standalone/use.def"
+};
+
+static const char *const members_of_routine[OP_COUNT] = {
+#define USES(...)
+#define ROUTINE(op, list) [OP_##op] = list,
 #include "frontend/standalone/use.def"
 };
 
@@ -300,6 +307,7 @@ static void add_call(struct used *u, const struct program *p, const struct call 
     bool in[DT_END] = {false}, out[DT_END] = {false};
     use_add(u, "OP_%s", op_name(k->op));
     use_add(u, "CALL_%s", op_name(k->op));
+    add_members(u, members_of_routine[k->op]);
     for (int i = 0; i < k->nin; i++)
         add_type(p, k->in[i], in);
     for (int i = 0; i < k->nout; i++)
@@ -309,6 +317,9 @@ static void add_call(struct used *u, const struct program *p, const struct call 
     for (int t = 0; t < DT_END && k->op == OP_cumsum; t++)
         if (in[t] && type_names[t])
             use_add(u, "RUNNING_%s", type_names[t]);
+    for (int t = 0; t < DT_END && (k->op == OP_argmax || k->op == OP_argmin); t++)
+        if (in[t] && type_names[t])
+            use_add(u, "ARG_DT_%s", type_names[t]);
     if (k->op == OP_cast)
         add_casts(u, in, out);
     if (k->op == OP_reduce_window) {
@@ -319,14 +330,14 @@ static void add_call(struct used *u, const struct program *p, const struct call 
         add_integer_function(u, k->op);
 }
 
-/* What routines call whatever the operator: sums in double, places of the largest, and the functions
- * that regions of reductions stand for. */
+/* What routines call whatever the operator: sums in double, and the functions that regions of
+ * reductions stand for. */
 static void add_routines(struct used *u)
 {
     static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
     use_add(u, "CALLS");
     use_add(u, "OTHER_TYPES");
-    add_members(u, "panel_f64 argmax argmin threefry");
+    add_members(u, "panel_f64");
     for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
         use_add(u, "OP_%s", combined[i]);
         use_add(u, "EW_%s", combined[i]);

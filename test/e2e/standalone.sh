@@ -272,6 +272,40 @@ $cc -O1 -Wall -Wextra -Werror ${TSAN:+-fsanitize=thread} -o threads threads.c -I
 ./threads || failed "threads: status $?"
 refuses 1 'has sizes that are open' "$xcc" -q "$source/models/digits/digits.onnx" --threads --standalone no
 
+# ---- plain routines: each has the kernels and element types that it calls, and no others ----
+cat >routines.xir <<'EOF'
+graph "routines" (%0 "image": f32[1,1,28,28]) {
+  %c1 = const f32[] {255}
+  %1 = mul(%0, %c1)
+  %2 = cast(%1) {to=6}
+  %3 = cast(%1) {to=2}
+  %4 = cast(%1) {to=12}
+  %c5 = const u32[] {7}
+  %5 = argmax(%0) {axis=3, keepdims=0, select_last_index=1}
+  %6 = argmin(%0) {axis=3, keepdims=0}
+  %7 = argmax(%2) {axis=2, keepdims=0}
+  %8 = argmin(%3) {axis=3, keepdims=0, select_last_index=1}
+  %9 = hardmax(%0) {axis=3}
+  %10, %11 = threefry(%4, %4, %c5, %c5, %c5)
+  return(%7, %5, %6, %8, %9, %10)
+} outputs("a", "b", "c", "d", "e", "f")
+EOF
+"$xcc" routines.xir -q --isa portable --standalone routines -o routines.neff
+make -C routines || failed "make of routines"
+$cc -O1 -DNAME=routines -DHEADER='"routines.h"' -DOUTPUTS=6 -DROOM=224,224,224,224,3136,3136 -o of_routines \
+    "$source/test/standalone_run.c" -Iroutines routines/libroutines.a -lm
+./of_routines got "$source/models/digits/digit_7.npy" >said.txt || failed "routines: status $?"
+XCC_KERNELS=portable "$xrun" routines.neff "$source/models/digits/digit_7.npy" -o want >out.txt
+i=0
+for name in a b c d e f; do
+    tail -c "$(wc -c <got_$i.bin)" want/$name.npy | cmp -s - got_$i.bin || failed "routines: other bits of '$name' than xrun's"
+    i=$((i + 1))
+done
+sed 's/return(.*/return(%7)/; s/outputs(.*/outputs("a")/' routines.xir >one_routine.xir
+"$xcc" one_routine.xir -q --isa portable --standalone one_routine
+grep -q USE_ARG_DT_I32 one_routine/one_routine_use.h || failed "argmax of i32 has no loop for i32"
+! grep -E 'ARG_DT_(F32|U8)|threefry' one_routine/one_routine_use.h || failed "argmax of i32 has more than it calls"
+
 # ---- a static program, in a root with nothing else ----
 if command -v musl-gcc >/dev/null && [ "$(id -u)" = 0 ]; then
     make -C fixed clean

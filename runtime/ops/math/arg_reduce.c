@@ -1,6 +1,7 @@
 /*
  * Position of the extreme along an axis: argmax, argmin.
  */
+#include "neff/base/use.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
@@ -132,6 +133,8 @@ static bool typed_arg(const struct tensor *x, int64_t outer, int64_t n, int64_t 
     switch (x->dtype) {
 #define RUN(id, T)                                                                                 \
     case id:                                                                                       \
+        if (!USED(ARG_##id))                                                                       \
+            return false;                                                                          \
         if (max && !last)                                                                          \
             arg_##id(x->data, outer, n, inner, true, false, z);                                    \
         else if (!last)                                                                            \
