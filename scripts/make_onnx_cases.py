@@ -301,3 +301,5 @@ model_case('contrib_not_imported',h.make_model(h.make_graph([M('FastGelu',['x'],
 for name,t,low,xz,yz in (('u8',np.uint8,0,120,30),('i8',np.int8,-128,3,-128)): # 1 / scale is not whole
     x=rng.integers(low,low+256,(40,9)).astype(t)
     case('QLinearSoftmax_steps_'+name,[M('QLinearSoftmax',['x','xs','xz','ys','yz'],['y'],axis=-1,opset=13)],{'x':x,'xs':F(.03),'xz':np.array(xz,t),'ys':np.array(1/255,np.float32),'yz':np.array(yz,t)},['y'],opsets=MS)
+for dims in ((5,),(4,5),(2,3,4),(2,3,2,2,2)): # the default axes are 0, 2 and 3, of these those that there are
+    case('MeanVarianceNormalization_rank%d'%len(dims),[h.make_node('MeanVarianceNormalization',['x'],['y'])],{'x':f32(*dims)},['y'],opsets=(('',13),))

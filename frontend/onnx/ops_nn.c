@@ -88,7 +88,11 @@ bool lower_mean_variance(struct onnx_node *n)
     int count;
     const int64_t *axes = attr_ints(&n->attrs, "axes", &count);
     bool given = attr_find(&n->attrs, "axes") != NULL;
-    return normalise(n, given ? axes : usual, given ? count : 3);
+    const struct type *x = &n->in[0]->type;
+    if (x->rank == 0)
+        return NODE_ERROR(n, "the operand is a scalar, expected rank 1 or more");
+    int there = x->rank < 0 || x->rank > 3 ? 3 : x->rank > 1 ? x->rank - 1 : 1; /* of the usual axes */
+    return normalise(n, given ? axes : usual, given ? count : there);
 }
 
 /*
