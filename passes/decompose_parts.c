@@ -74,7 +74,8 @@ static struct value *lp_norm(struct node *n, struct diag *d)
     enum op op = attr_int(&n->attrs, "p", 2) == 2 ? OP_reduce_l2 : OP_reduce_l1;
     struct attrs as = {0};
     attr_set_ints(&g->arena, &as, "axes", &axis, 1);
-    struct value *x = n->in[0], *norm = emit(n, op, &x, 1, &as, n->name, d);
+    struct value *x = n->in[0];
+    struct value *norm = x->type.rank ? emit(n, op, &x, 1, &as, n->name, d) : emit1(n, OP_abs, x, d);
     struct value *nothing = emit2(n, OP_eq, norm, number(n, x, 0), d);
     struct value *in[] = {nothing, number(n, x, 1), norm};
     return nothing ? emit2(n, OP_div, x, emit(n, OP_where, in, 3, NULL, n->name, d), d) : NULL;
