@@ -116,6 +116,7 @@ static void look_at_use(struct ranging *r, const struct use *u)
     case OP_transpose:
     case OP_slice:
     case OP_split:
+    case OP_sequence_lengths:
         if (u->index == 0)
             look_at_results(r, n);
         break;

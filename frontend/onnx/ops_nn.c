@@ -201,6 +201,10 @@ bool lower_recurrent(struct onnx_node *n)
     attr_remove(&n->attrs, "output_sequence"); /* which results are wanted says it already */
     if (attr_is(&n->attrs, "direction", "foward"))
         attr_set_str(&n->b->g->arena, &n->attrs, "direction", "forward");
+    if (b_in(n, 4)) {
+        struct value *steps = b_dim(n->b, n->in[0], attr_int(&n->attrs, "layout", 0) != 0);
+        n->in[4] = b_2(n->b, OP_sequence_lengths, n->in[4], steps);
+    }
     return lower_same(n);
 }
 

@@ -71,6 +71,25 @@ refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xc
 cp "$source/test/fuzz/corpus/onnx/name_with_zero.onnx" zero.onnx
 refuses 1 "output 'a' has a byte 0 behind that" "$xcc" zero.onnx -o x.neff
 
+# Lengths of sequences that are none.
+cat >lengths.xir <<'END'
+graph "lengths" (%0 "l": i32[1]) {
+  %c0 = const i64[1] {5}
+  %1 = sequence_lengths(%0, %c0)
+  return(%1)
+} outputs("y")
+END
+"$xcc" lengths.xir -q -o lengths.neff
+for length in '\006\0\0\0' '\377\377\377\377'; do
+    {
+        printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }"
+        printf "$length"
+    } >length.npy
+    refuses 1 "expected 0 to 5, the steps of the input" "$xrun" lengths.neff length.npy
+done
+"$xcc" "$source/test/onnx/rnn/GRU_lengths/model.onnx" --emit ir | grep -q 'sequence_lengths(' ||
+    failed "lengths of a GRU are not checked"
+
 # Patterns that take just under the limit for each of many elements: together they would take minutes.
 if [ -f "$build/runtime/libxrt_regex.so" ]; then
     cat >regex.xir <<'END'

@@ -366,6 +366,29 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
     }
 }
 
+static bool check_lengths(struct op_call *c)
+{
+    const struct tensor *x = c->in[0];
+    int64_t n = tensor_count(x);
+    if (tensor_count(c->in[1]) != 1)
+        return fail(c->env->d, "%lld numbers of steps, expected one", (long long)tensor_count(c->in[1]));
+    int64_t steps = tensor_i64(c->in[1], 0);
+    for (int64_t i = 0; i < n; i++)
+        if (tensor_i64(x, i) < 0 || tensor_i64(x, i) > steps)
+            return fail(c->env->d, "sequence %lld has length %lld, expected 0 to %lld, the steps of the input",
+                        (long long)i, (long long)tensor_i64(x, i), (long long)steps);
+    memcpy(c->out[0]->data, x->data, tensor_bytes(x));
+    return true;
+}
+
+static bool infer_lengths(struct infer *f)
+{
+    return infer_same(f, 0, 0);
+}
+
+INFER_AS(sequence_lengths, infer_lengths)
+EVAL_AS(sequence_lengths, check_lengths)
+
 /* The steps in which sequence b takes part, as tile programs have it: while step < length. A longer one takes part in
  * all. */
 static int64_t length_of(const struct op_call *c, const struct layer *l, int64_t b)
