@@ -6,10 +6,20 @@
 
 #include "passes/pass.h"
 
+#include <string.h>
+
 /* The node that computes v when it is of that operator, else NULL. */
 static inline struct node *made_by(const struct value *v, enum op op)
 {
     return v && v->def && v->def->op == op ? v->def : NULL;
+}
+
+enum { MAX_ELEMENTWISE = 3 }; /* operands of the elementwise operators that passes rewrite */
+
+/* Two types of known rank have the same dims. */
+static inline bool same_dims(const struct type *a, const struct type *b)
+{
+    return a->rank == b->rank && !memcmp(a->dims, b->dims, sizeof *a->dims * (size_t)a->rank);
 }
 
 /* A tensor of known rank. */

@@ -5,15 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_OPERANDS = 3, SMALL_TABLE = 256 };
-
-static bool known_dims(const struct type *t)
-{
-    for (int i = 0; i < t->rank; i++)
-        if (!dim_is_const(t->dims[i]))
-            return false;
-    return t->kind == VK_TENSOR && t->rank >= 0;
-}
+enum { SMALL_TABLE = 256 };
 
 /* What an operator repeats, with dims of 1 where it does, of as many dims as its result. */
 static struct value *source_of(struct graph *g, struct node *at, struct value *v, struct diag *d)
@@ -24,13 +16,12 @@ static struct value *source_of(struct graph *g, struct node *at, struct value *v
     if (def->op == OP_expand)
         return v->def->in[0];
     const int64_t *place = attr_ints(&def->attrs, "dims", &count);
+    if (!dims_ascend(place, count))
+        return NULL;
     for (int i = 0; i < v->type.rank; i++)
         dims[i] = 1;
-    for (int i = 0; i < count; i++) {
-        if (i && place[i] <= place[i - 1])
-            return NULL;
+    for (int i = 0; i < count; i++)
         dims[place[i]] = def->in[0]->type.dims[i];
-    }
     return emit_reshape(at, def->in[0], dims, v->type.rank, d);
 }
 
@@ -78,14 +69,13 @@ static struct value *thin_table(struct graph *g, const struct value *v)
 static struct value *thinned(struct graph *g, struct node *n, struct value *v, struct diag *d)
 {
     const struct type *y = &n->out[0]->type;
-    if (!v || !known_dims(&v->type))
+    if (!v || !type_is_static(&v->type))
         return v;
     struct value *thin = NULL;
-    if (v->constant && v->constant->kind == VK_TENSOR && v->type.rank == y->rank &&
-        !memcmp(v->type.dims, y->dims, sizeof *y->dims * (size_t)y->rank))
+    if (v->constant && v->constant->kind == VK_TENSOR && same_dims(&v->type, y))
         thin = thin_table(g, v);
     else if ((made_by(v, OP_broadcast_in_dim) && v->def->nin == 1) || made_by(v, OP_expand))
-        thin = known_dims(&v->def->in[0]->type) ? source_of(g, n, v, d) : NULL;
+        thin = type_is_static(&v->def->in[0]->type) ? source_of(g, n, v, d) : NULL;
     return thin ? thin : v;
 }
 
@@ -122,14 +112,14 @@ static struct value *repeat(struct graph *g, struct node *n, struct value *y, st
 struct value *of_unrepeated(struct graph *g, struct node *n, struct diag *d)
 {
     const struct type *y = &n->out[0]->type;
-    struct value *in[MAX_OPERANDS];
+    struct value *in[MAX_ELEMENTWISE];
     int64_t joint[MAX_RANK];
     bool any = false;
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || (op_infos[n->op].flags & OPF_IMPURE) ||
-        n->op == OP_clip || n->nin > MAX_OPERANDS || n->nout != 1 || !known_dims(y))
+        n->op == OP_clip || n->nin > MAX_ELEMENTWISE || n->nout != 1 || !type_is_static(y))
         return NULL;
     for (int i = 0; i < n->nin; i++)
-        if (!n->in[i] || !known_dims(&n->in[i]->type))
+        if (!n->in[i] || !type_is_static(&n->in[i]->type))
             return NULL;
     for (int i = 0; i < n->nin; i++) {
         in[i] = thinned(g, n, n->in[i], d);

@@ -175,17 +175,11 @@ static struct value *broadcast(struct graph *g, struct node *n, struct diag *d)
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     int count;
     const int64_t *at = attr_ints(&n->attrs, "dims", &count);
-    if (n->nin != 1 || !type_is_static(x) || !type_is_static(y) || count != x->rank)
+    if (n->nin != 1 || !type_is_static(x) || !type_is_static(y) || count != x->rank || !dims_ascend(at, count))
         return NULL;
-    int64_t elements[2] = {1, 1};
-    for (int i = 0; i < y->rank; i++)
-        elements[1] *= y->dims[i];
-    for (int i = 0; i < count; i++) {
-        elements[0] *= x->dims[i];
-        if (i && at[i] <= at[i - 1])
-            return NULL;
-    }
-    return elements[0] > 0 && elements[0] == elements[1] ? emit_reshape(n, n->in[0], y->dims, y->rank, d) : NULL;
+    int64_t elements = dims_product(x->dims, 0, x->rank);
+    bool view = elements > 0 && elements == dims_product(y->dims, 0, y->rank);
+    return view ? emit_reshape(n, n->in[0], y->dims, y->rank, d) : NULL;
 }
 
 /* x op c is x: for an exact neutral element only, so 0 is not one for a sum of floats (-0 + 0 is

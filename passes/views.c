@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { MAX_OPERANDS = 3 };
-
 /* The dims other than 1; their number. */
 static int long_dims(const struct type *t, int64_t *dims)
 {
@@ -34,12 +32,6 @@ static struct value *viewed(const struct value *v)
     return plain && type_is_static(&v->type) && same_but_ones(&x->type, &v->type) ? x : NULL;
 }
 
-static bool same_dims(const struct value *a, const struct value *b)
-{
-    return a->type.rank == b->type.rank &&
-           !memcmp(a->type.dims, b->type.dims, sizeof *a->type.dims * (size_t)a->type.rank);
-}
-
 static struct value *as_scalar(struct graph *g, const struct value *v)
 {
     struct tensor t = *v->constant;
@@ -50,16 +42,16 @@ static struct value *as_scalar(struct graph *g, const struct value *v)
 struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d)
 {
     const struct type *y = &n->out[0]->type;
-    struct value *in[MAX_OPERANDS], *first = NULL;
+    struct value *in[MAX_ELEMENTWISE], *first = NULL;
     int flags = op_infos[n->op].flags;
-    if (!(flags & OPF_ELEMENTWISE) || flags & OPF_IMPURE || n->nin < 1 || n->nin > MAX_OPERANDS || n->nout != 1 ||
+    if (!(flags & OPF_ELEMENTWISE) || flags & OPF_IMPURE || n->nin < 1 || n->nin > MAX_ELEMENTWISE || n->nout != 1 ||
         n->nregions || y->kind != VK_TENSOR || y->dtype != DT_BOOL || !type_is_static(y))
         return NULL;
     for (int i = 0; i < n->nin; i++) {
         in[i] = n->in[i] ? viewed(n->in[i]) : NULL;
         if (!in[i] && (!n->in[i] || !single_constant(n->in[i])))
             return NULL;
-        if (in[i] && first && !same_dims(in[i], first))
+        if (in[i] && first && !same_dims(&in[i]->type, &first->type))
             return NULL;
         first = first ? first : in[i];
     }

@@ -91,7 +91,9 @@ bool lower_mean_variance(struct onnx_node *n)
     const struct type *x = &n->in[0]->type;
     if (x->rank == 0)
         return NODE_ERROR(n, "the operand is a scalar, expected rank 1 or more");
-    int there = x->rank < 0 || x->rank > 3 ? 3 : x->rank > 1 ? x->rank - 1 : 1; /* of the usual axes */
+    int there = 0; /* of the usual axes; all of them in an operand of unknown rank */
+    while (there < 3 && (x->rank < 0 || usual[there] < x->rank))
+        there++;
     return normalise(n, given ? axes : usual, given ? count : there);
 }
 

@@ -302,6 +302,14 @@ static void add_type(const struct program *p, int slot, bool *types)
         types[p->slots[slot].type.dtype] = true;
 }
 
+/* The forms of a routine that has one per type. */
+static void add_forms(struct used *u, const char *routine, const bool *types)
+{
+    for (int t = 0; t < DT_END; t++)
+        if (types[t] && type_names[t])
+            use_add(u, "%s_%s", routine, type_names[t]);
+}
+
 static void add_call(struct used *u, const struct program *p, const struct call *k)
 {
     bool in[DT_END] = {false}, out[DT_END] = {false};
@@ -314,12 +322,10 @@ static void add_call(struct used *u, const struct program *p, const struct call 
         add_type(p, k->out[i], out);
     add_types(u, in);
     add_types(u, out);
-    for (int t = 0; t < DT_END && k->op == OP_cumsum; t++)
-        if (in[t] && type_names[t])
-            use_add(u, "RUNNING_%s", type_names[t]);
-    for (int t = 0; t < DT_END && (k->op == OP_argmax || k->op == OP_argmin); t++)
-        if (in[t] && type_names[t])
-            use_add(u, "ARG_DT_%s", type_names[t]);
+    if (k->op == OP_cumsum)
+        add_forms(u, "RUNNING", in);
+    if (k->op == OP_argmax || k->op == OP_argmin)
+        add_forms(u, "ARG_DT", in);
     if (k->op == OP_cast)
         add_casts(u, in, out);
     if (k->op == OP_reduce_window) {

@@ -16,6 +16,14 @@ int64_t dims_product(const int64_t *dims, int from, int to)
     return n;
 }
 
+bool dims_ascend(const int64_t *dims, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (dims[i] <= dims[i - 1])
+            return false;
+    return true;
+}
+
 int64_t tensor_count(const struct tensor *t)
 {
     return dims_product(t->dims, 0, t->rank);

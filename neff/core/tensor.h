@@ -51,6 +51,8 @@ static inline size_t tensor_bytes(const struct tensor *t)
 }
 /* Product of dims [from, to). */
 int64_t dims_product(const int64_t *dims, int from, int to);
+/* Whether each number is larger than the one before it. */
+bool dims_ascend(const int64_t *dims, int n);
 
 /*
  * Makes *t a tensor of that shape with zeroed memory of its own, freeing what it held; keeps its

@@ -71,6 +71,11 @@ refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xc
 cp "$source/test/fuzz/corpus/onnx/name_with_zero.onnx" zero.onnx
 refuses 1 "output 'a' has a byte 0 behind that" "$xcc" zero.onnx -o x.neff
 
+one_integer() { # TYPE BYTES: an .npy of one element
+    printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<$1', 'fortran_order': False, 'shape': (1,), }"
+    printf "$2"
+}
+
 # Lengths of sequences that are none.
 cat >lengths.xir <<'END'
 graph "lengths" (%0 "l": i32[1]) {
@@ -81,10 +86,7 @@ graph "lengths" (%0 "l": i32[1]) {
 END
 "$xcc" lengths.xir -q -o lengths.neff
 for length in '\006\0\0\0' '\377\377\377\377'; do
-    {
-        printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }"
-        printf "$length"
-    } >length.npy
+    one_integer i4 "$length" >length.npy
     refuses 1 "expected 0 to 5, the steps of the input" "$xrun" lengths.neff length.npy
 done
 "$xcc" "$source/test/onnx/rnn/GRU_lengths/model.onnx" --emit ir | grep -q 'sequence_lengths(' ||
@@ -101,10 +103,7 @@ graph "regex" (%0 "n": i64[1]) {
 } outputs("y")
 END
     "$xcc" regex.xir -q -o regex.neff
-    {
-        printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }"
-        printf '\270\013\0\0\0\0\0\0'
-    } >times.npy
+    one_integer i8 '\270\013\0\0\0\0\0\0' >times.npy
     refuses 1 "takes too many steps; simplify the pattern" "$xrun" regex.neff times.npy
     sed 's/(a+)+/a+!/' regex.xir >plain.xir
     "$xcc" plain.xir -q -o plain.neff

@@ -257,13 +257,12 @@ static struct value *repeated(struct hlo_lower *l, struct value *v)
     const int64_t *at = attr_ints(&v->def->attrs, "dims", &count);
     if (count == 0)
         return from;
+    if (!dims_ascend(at, count))
+        return NULL;
     for (int k = 0; k < h_rank(v); k++)
         dims[k] = 1;
-    for (int k = 0; k < count; k++) {
-        if (k && at[k] <= at[k - 1])
-            return NULL;
+    for (int k = 0; k < count; k++)
         dims[at[k]] = from->type.dims[k];
-    }
     return h_reshape(l, from, dims + at[0], h_rank(v) - (int)at[0]);
 }
 
