@@ -84,7 +84,7 @@ bool assemble_constants(struct program *p, const char *path, struct diag *d)
     memcpy(file + strlen(file) - 5, ".npz", 5);
     struct npz *z = calloc(1, sizeof *z);
     if (!z)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     if (!npz_read(file, z, d)) {
         free(z);
         return fail_in(d, "the data of %d constants", missing);

@@ -241,8 +241,8 @@ static bool goes_unchecked(const struct cast_check *k, struct diag *d)
 {
     if (k->c->ncalibrate)
         return fail(d, "%s", k->d.text);
-    return !strstr(k->d.text, "out of memory") ||
-           fail(d, "checking the cast against FP32: %s; --cast-budget 0 compiles without the check", k->d.text);
+    return !k->d.memory ||
+           fail_memory(d, "checking the cast against FP32: %s; --cast-budget 0 compiles without the check", k->d.text);
 }
 
 struct program *compile_checked(const char *path, struct graph **g, const struct command *c,

@@ -131,7 +131,7 @@ static bool make_set(struct input_sets *s, int set, const struct program *p,
     struct arena scratch = {0};
     int64_t *symbols = ARENA_ARRAY(&scratch, int64_t, p->dims.nsymbols + 1);
     struct tensor *in = s->in[set] = calloc((size_t)s->nparams + 1, sizeof *in);
-    bool ok = in || fail(d, "out of memory");
+    bool ok = in || fail_memory(d, "out of memory");
     for (int i = 0; ok && i < s->nparams; i++)
         in[i].kind = VK_NONE;
     ok = ok && (!c->ncalibrate || read_set(p, c->calibrate[set], in, d));

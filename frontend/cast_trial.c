@@ -91,7 +91,7 @@ bool twin_run(struct cast_check *k, bool strict)
     int n = k->twin.choices.noutputs;
     for (int set = 0; ok && set < k->sets.count; set++) {
         struct tensor *out = k->exact[strict][set] = calloc((size_t)n + 1, sizeof *out);
-        ok = out ? run_set(k, run, set) : fail(&k->d, "out of memory");
+        ok = out ? run_set(k, run, set) : fail_memory(&k->d, "out of memory");
         for (int i = 0; ok && i < n; i++)
             ok = tensor_copy(&out[i], context_output(run, i), &k->d);
     }

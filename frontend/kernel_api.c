@@ -51,7 +51,7 @@ struct xcc_kernel *xcc_kernel_new(const char *name, const char *target)
         if (!m)
             fail(&d, "unknown target '%s'", target);
         else
-            fail(&d, "out of memory");
+            fail_memory(&d, "out of memory");
         api_fail(&d);
         free(k);
         return NULL;

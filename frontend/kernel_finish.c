@@ -189,7 +189,7 @@ static const char *print_text(struct xcc_kernel *k, bool whole)
         ok = false;
     struct diag d = {0};
     if (!ok) {
-        fail(&d, "out of memory");
+        fail_memory(&d, "out of memory");
         kernel_fail(k, &d);
     }
     return ok ? k->text : NULL;

@@ -241,7 +241,7 @@ bool kernel_attributes(const struct kernel_entry *k, struct arena *a, struct att
         *results = main->nresults;
     }
     free(text);
-    return ok || fail(d, "out of memory");
+    return ok || fail_memory(d, "out of memory");
 }
 
 bool kernel_attributes_of_text(const char *text, size_t n, const char *name, struct arena *a,

@@ -123,7 +123,7 @@ bool xcc_compile(const char *path, const char *options, struct xcc_bytes *out, x
     struct recovery r;
     if (RECOVERED(r)) {
         struct diag d = {0};
-        fail(&d, "%s: out of memory", path);
+        fail_memory(&d, "%s: out of memory", path);
         *out = (struct xcc_bytes){0};
         return api_fail(&d);
     }
@@ -160,7 +160,7 @@ static bool simulate(const void *archive, size_t size, struct xcc_bytes *json, s
     json->data = ok ? text : NULL;
     if (!ok)
         free(text);
-    return ok || diag_failed(d) ? ok : fail(d, "out of memory");
+    return ok || diag_failed(d) ? ok : fail_memory(d, "out of memory");
 }
 
 bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json)
@@ -168,7 +168,7 @@ bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json)
     struct diag d = {0};
     *json = (struct xcc_bytes){0};
     void *aligned = aligned_alloc(64, (size + 63) / 64 * 64 + 64); /* as it would be mapped */
-    bool ok = aligned || fail(&d, "out of memory");
+    bool ok = aligned || fail_memory(&d, "out of memory");
     if (ok)
         memcpy(aligned, archive, size);
     ok = ok && simulate(aligned, size, json, &d);

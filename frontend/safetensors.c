@@ -83,7 +83,7 @@ static bool add(struct npz *z, char *name, const struct tensor_row *row, const u
     if (!all || !name) {
         free(name);
         z->entries = all ? all : z->entries;
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     }
     z->entries = all;
     struct npz_entry *e = &z->entries[z->count++];

@@ -34,7 +34,7 @@ static bool make_values(struct values *vs, int n, struct diag *d)
     vs->count = vs->v ? n : 0;
     for (int i = 0; i < vs->count; i++)
         vs->v[i].kind = VK_NONE;
-    return vs->v || fail(d, "out of memory");
+    return vs->v || fail_memory(d, "out of memory");
 }
 
 static bool read_inputs(struct graph *g, const char *set, struct values *in, struct diag *d)

@@ -219,7 +219,7 @@ static bool run_plain(struct verify *v, const struct tensor *in,
     int n = v->g->noutputs;
     struct tensor *out = calloc((size_t)n + 1, sizeof *out);
     if (!out)
-        return fail(v->d, "out of memory");
+        return fail_memory(v->d, "out of memory");
     bool ok = interpret(v->g, v->g->main, in, v->g->main->nparams, out, n, &hooks, v->d);
     for (int i = 0; ok && i < n; i++)
         tensor_free(&out[i]);
@@ -265,7 +265,7 @@ bool verify_begin(struct verify_run *r, struct graph *imported, const struct com
     for (int i = 0; r->inputs && i < imported->main->nparams; i++)
         r->inputs[r->ninputs++].kind = VK_NONE;
     return r->inputs ? verify_inputs(imported, c->files + 1, c->nfiles - 1, r->inputs, d)
-                     : fail(d, "out of memory");
+                     : fail_memory(d, "out of memory");
 }
 
 bool verify_record(struct verify_run *r, struct model *m, struct diag *d)

@@ -69,7 +69,7 @@ bool errors_init(struct verify_errors *e, const struct graph *g, const struct op
     for (int b = 0; b < NBOUNDS; b++)
         ok &= (e->bounds[b] = calloc((size_t)e->nvalues + 1, sizeof **e->bounds)) != NULL;
     if (!ok)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (const struct node *n = g->main->first; n; n = n->next)
         for (int i = 0; i < n->nin; i++)
             if (n->in[i])
@@ -307,7 +307,7 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
     r->lists = calloc((size_t)(c->nin + c->nout) + 1, sizeof *r->lists);
     r->saved = calloc((size_t)c->nin + 1, sizeof *r->saved);
     if (!r->in || !r->out || !r->lists || !r->saved)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     bool ok = true;
     for (int i = 0; i < c->nin; i++)
         r->in[i].kind = VK_NONE;

@@ -218,7 +218,7 @@ static struct value *cast_constant(struct caster *c, struct value *v)
     size_t n = (size_t)tensor_count(v->constant);
     t.data = malloc(tensor_bytes(&t) + 16);
     if (!t.data)
-        return fail(c->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
+        return fail_memory(c->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
     graph_own(c->g, t.data);
     const float *from = v->constant->data;
     if (c->o->cast_type == DT_BF16)

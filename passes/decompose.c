@@ -103,7 +103,7 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
         node_set_input(conv, 2, NULL);
     }
     if (!w)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     struct value *old = conv->in[1];
     node_set_input(conv, 1, w);
     if (!old->uses)

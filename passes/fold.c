@@ -210,6 +210,7 @@ static struct value *replace_by_constant(struct graph *g, struct value *v, const
 
 /* ---- the three foldings ---- */
 
+/* False when memory is short: which nodes are folded does not depend on that. */
 static bool evaluate(struct folder *f, struct node *n)
 {
     static struct tensor absent = {.kind = VK_NONE};
@@ -247,7 +248,7 @@ static bool evaluate(struct folder *f, struct node *n)
         why(f->o, n, "fold.constant", "all its operands are constants");
     else /* it may stand in a branch that never runs: left for run time */
         why(f->o, n, "fold.failed", "%s", d.text);
-    return ok;
+    return !d.memory || fail_memory(f->d, "%s: %s", node_text(f->g, n), d.text);
 }
 
 /* All are constants, and none stands for numbers beyond the limits of dims. */
@@ -260,19 +261,18 @@ static bool all_constant(const struct content_list *c)
 }
 
 /* Results whose contents are known by inference. */
-static void use_contents(struct folder *f, struct node *n)
+static bool use_contents(struct folder *f, struct node *n)
 {
     for (int i = 0; i < n->nout; i++) {
         struct value *v = n->out[i];
         if (!v->uses || !type_is_static(&v->type) || !all_constant(&v->content) ||
-            (!dtype_is_int(v->type.dtype) && v->type.dtype != DT_BOOL) || v->type.dtype == DT_U64)
+            (!dtype_is_int(v->type.dtype) && v->type.dtype != DT_BOOL) || v->type.dtype == DT_U64 ||
+            bytes_of(&v->type) != v->content.n * (int64_t)dtype_bytes(v->type.dtype))
             continue;
         struct tensor t = {.kind = VK_NONE};
-        if (!tensor_alloc(&t, v->type.dtype, v->type.rank, v->type.dims, f->d)) {
-            diag_clear(f->d);
-            continue;
-        }
-        bool exact = tensor_count(&t) == v->content.n;
+        if (!tensor_alloc(&t, v->type.dtype, v->type.rank, v->type.dims, f->d))
+            return false;
+        bool exact = true;
         for (int64_t k = 0; exact && k < v->content.n; k++) {
             dtype_store_i64(t.dtype, t.data, (size_t)k, v->content.v[k]);
             exact = tensor_i64(&t, k) == v->content.v[k];
@@ -283,6 +283,7 @@ static void use_contents(struct folder *f, struct node *n)
         }
         tensor_free(&t);
     }
+    return true;
 }
 
 /* The nodes of a region take the place of the node that owns it. */
@@ -357,13 +358,15 @@ static struct node *fold_node(struct folder *f, struct node *n)
         return NULL;
     absorb_transpose(f, n);
     if (!never_folded(n) && used(n)) {
-        use_contents(f, n);
+        if (!use_contents(f, n))
+            return NULL;
         int64_t growth;
         if (used(n) && operands_constant(n) && !too_large(n, &growth) &&
             f->growth + growth <= MAX_GROWTH && !quantize_wants(f->o, n) &&
             !weight_only_wants(f->o, n)) {
             f->growth += growth;
-            evaluate(f, n);
+            if (!evaluate(f, n))
+                return NULL;
         }
     }
     if (!never_folded(n) && !used(n)) {

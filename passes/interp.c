@@ -77,7 +77,7 @@ static bool run_node(struct interp *p, struct node *n)
 {
     struct tensor **in = calloc((size_t)(n->nin + n->nout) + 1, sizeof *in), **out = in + n->nin;
     if (!in)
-        return fail(p->env.d, "out of memory");
+        return fail_memory(p->env.d, "out of memory");
     for (int i = 0; i < n->nin; i++)
         in[i] = slot(p, n->in[i]);
     for (int i = 0; i < n->nout; i++) {

@@ -45,13 +45,13 @@ static bool out_of_memory(struct xrt_context *c)
 {
     if (c)
         c->lost = true;
-    return fail(fresh(), "out of memory");
+    return fail_memory(fresh(), "out of memory");
 }
 
 static bool is_lost(const struct xrt_context *c)
 {
     if (c->lost)
-        fail(fresh(), "out of memory in an earlier call; make another context");
+        fail_memory(fresh(), "out of memory in an earlier call; make another context");
     return c->lost;
 }
 
@@ -123,7 +123,7 @@ static struct xrt_model *make_model(struct neff_file *f, const struct xrt_option
     if (!m || !bind_code(p, o, d)) {
         program_free(p);
         free(m);
-        fail(d, "out of memory"); /* the first failure is kept */
+        fail_memory(d, "out of memory"); /* the first failure is kept */
         return NULL;
     }
     m->model = model_new(p, d);
@@ -155,7 +155,7 @@ static struct xrt_model *open_path(const char *path, int fd, const struct xrt_op
     struct diag *d = fresh();
     struct neff_file *f = calloc(1, sizeof *f);
     if (!f) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     if (fd < 0 ? !neff_open(f, path, d) : !neff_open_file(f, fd, path, d)) {
@@ -173,7 +173,7 @@ static struct xrt_model *open_bytes(const void *data, size_t size, const struct 
     struct diag *d = fresh();
     struct neff_file *f = calloc(1, sizeof *f);
     if (!f) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     if (!neff_open_memory(f, data, size, "archive in memory", d)) {
@@ -296,7 +296,7 @@ static bool fill_context(struct xrt_context *c, void *arg)
     c->given = calloc((size_t)xrt_output_count(c->m) + 1, sizeof *c->given);
     if (c->lent && c->given)
         c->context = context_new_by(c->m->model, o->threads, by.run ? &by : NULL, d);
-    return c->context || fail(d, "out of memory"); /* the first failure is kept */
+    return c->context || fail_memory(d, "out of memory"); /* the first failure is kept */
 }
 
 /* The context itself, at the start of its memory. */
@@ -346,7 +346,7 @@ struct xrt_context *xrt_context_new_with(struct xrt_model *m, const struct xrt_c
         return NULL;
     struct xrt_context *c = place_context(o);
     if (!c) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     c->m = m;
@@ -382,7 +382,7 @@ size_t xrt_context_size(struct xrt_model *m, const struct xrt_context_options *o
     size_t size, needs = 0;
     void *memory = reserve(&size);
     if (!memory) {
-        fail(fresh(), "out of memory");
+        fail_memory(fresh(), "out of memory");
         return 0;
     }
     struct xrt_context_options with = *o;
@@ -617,7 +617,7 @@ static bool write_profile(const struct xrt_context *c, const char *path, struct 
     if (n < 4 || strcmp(path + n - 4, ".txt"))
         return profile_write(c->profile, path, d);
     if (!rates_measure(&rates, xrt_threads(c)))
-        return fail(d, "out of memory: cannot measure the machine's rates");
+        return fail_memory(d, "out of memory: cannot measure the machine's rates");
     if (!out_open(&out, path, d))
         return false;
     profile_print(c->profile, &rates, out.f);
@@ -639,7 +639,7 @@ static bool profile(struct xrt_context *c, void *arg)
     if (!c->profile)
         c->profile = profile_new();
     if (!c->profile)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     context_set_profile(c->context, c->profile);
     return true;
 }

@@ -206,7 +206,7 @@ static bool bench(const struct xrun_arguments *a, const struct xrt_model *m, con
     int runs = a->bench;
     double *ms = malloc(sizeof *ms * (size_t)runs), start = now_ms();
     if (!ms)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     bool ok = true;
     for (int i = 0; ok && i < runs && now_ms() - start < 100; i++)
         ok = take_back(a, m, f, c, d) && xrt_run(c);

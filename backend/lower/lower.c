@@ -241,7 +241,7 @@ static struct program *lower_once(struct lowering *l)
 {
     struct program *p = l->p = program_new();
     if (!p) {
-        fail(l->d, "out of memory");
+        fail_memory(l->d, "out of memory");
         return NULL;
     }
     p->name = arena_strdup(&p->arena, l->g->name ? l->g->name : "");

@@ -65,7 +65,7 @@ static bool put(struct lifter *l, const void *p, size_t n)
             cap *= 2;
         uint8_t *grown = realloc(l->out, cap);
         if (!grown)
-            return fail(l->d, "out of memory while reading the model");
+            return fail_memory(l->d, "out of memory while reading the model");
         l->out = grown;
         l->cap = cap;
     }

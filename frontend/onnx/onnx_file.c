@@ -35,7 +35,7 @@ struct onnx_file *onnx_file_open(const char *path, struct diag *d)
 {
     struct onnx_file *f = calloc(1, sizeof *f);
     if (!f) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     f->path = path;
@@ -90,7 +90,7 @@ const struct tensor *onnx_file_keep(struct onnx_file *f, struct tensor *t, struc
     }
     if (!kept || f->nowned == f->owned_cap) {
         free(kept);
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     kept->kind = VK_NONE;
@@ -144,7 +144,7 @@ static struct onnx_external *open_external(struct onnx_file *f, const char *loca
     struct onnx_external *grown =
         realloc(f->externals, sizeof *grown * (size_t)(f->nexternals + 1));
     if (!grown) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     f->externals = grown;
@@ -159,7 +159,7 @@ static struct onnx_external *open_external(struct onnx_file *f, const char *loca
     e->location = strdup(location);
     if (!e->location) {
         file_unmap(&e->map);
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     f->nexternals++;

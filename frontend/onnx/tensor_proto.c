@@ -212,7 +212,7 @@ static bool from_strings(const Onnx__TensorProto *t, int rank, const int64_t *di
                     (long long)count);
     struct str *s = calloc(t->n_string_data + 1, sizeof *s);
     if (!s)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int64_t i = 0; i < count; i++)
         s[i] = (struct str){(char *)t->string_data[i].data, t->string_data[i].len};
     bool ok = tensor_set_strings(out, rank, dims, s, d);

@@ -116,7 +116,7 @@ struct graph *stablehlo_import(const char *path, const struct import_options *o,
 {
     struct loaded *l = calloc(1, sizeof *l);
     if (!l) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     struct mlir_module *m = NULL;

@@ -28,7 +28,7 @@ static bool reserve(struct reserved_memory *s, struct diag *d)
         if (s->memory != MAP_FAILED)
             return true;
     }
-    return fail(d, "out of memory");
+    return fail_memory(d, "out of memory");
 }
 
 static int64_t values_of(const struct package *k, int i, int64_t otherwise)

@@ -136,7 +136,7 @@ static bool place_kernels(const struct context *c, int lanes, struct context_ima
     const struct program_region *r = &p->regions[0];
     struct bound_kernel **kernels = calloc((size_t)p->nkernels + 1, sizeof *kernels);
     struct plan *to = m->plan;
-    bool ok = kernels || fail(d, "out of memory");
+    bool ok = kernels || fail_memory(d, "out of memory");
     to->nsteps = r->nsteps;
     to->steps = ARENA_ARRAY(&m->arena, struct bound_kernel *, r->nsteps);
     for (int i = 0; ok && i < r->nsteps; i++) {
@@ -338,7 +338,7 @@ static bool write_image(struct package *k, const struct context_image *a, const 
     w.word = (const uint64_t *)a->start;
     w.kind = calloc(w.n, 1);
     w.content = calloc(w.n, sizeof *w.content);
-    bool ok = (w.kind && w.content) || fail(d, "out of memory");
+    bool ok = (w.kind && w.content) || fail_memory(d, "out of memory");
     ok = ok && classify(&w, a, b, d);
     if (ok) {
         put_words(&w);
@@ -360,7 +360,7 @@ static bool make_for(struct package *k, const struct context *c, int lanes, stru
     for (size_t room = FIRST_ROOM; ok && !fits; room *= 4) {
         char *memory = aligned_alloc(PLAN_ALIGN, 2 * room);
         struct context_image a = {.start = memory, .room = room}, b = {.start = memory + room, .room = room};
-        ok = (memory || fail(d, "out of memory")) && fill(k, c, lanes, &a, 0x5a, d);
+        ok = (memory || fail_memory(d, "out of memory")) && fill(k, c, lanes, &a, 0x5a, d);
         fits = ok && !a.arena.head;
         ok = ok && (!fits || (fill(k, c, lanes, &b, 0xa5, d) && write_image(k, &a, &b, to, d)));
         arena_free(&a.arena);

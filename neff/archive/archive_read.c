@@ -263,7 +263,7 @@ struct program *neff_program(struct neff_file *f, bool own, struct diag *d)
     struct program *p = program_new();
     if (!p || !load(f, p, d)) {
         if (!p)
-            fail(d, "out of memory");
+            fail_memory(d, "out of memory");
         program_free(p);
         return NULL;
     }

@@ -125,7 +125,7 @@ static bool put_turn(struct line *l, const struct weight_piece *piece, const voi
     uint64_t at = l->w->at[piece->slot].offset;
     bool made = s->maker && !s->data.data;
     if (!data && n)
-        return fail(l->d, "out of memory: a piece of %zu bytes of constant %d", n, piece->slot);
+        return fail_memory(l->d, "out of memory: a piece of %zu bytes of constant %d", n, piece->slot);
     if ((piece->index == 0 && !l->put(l->user, NULL, (size_t)(at - l->done), l->d)) ||
         (n && !l->put(l->user, data, n, l->d)))
         return false;

@@ -185,7 +185,7 @@ static bool write_all(struct program *p, struct writer *w, struct diag *d)
     struct arena scratch = {0};
     static const uint8_t blank[NEFF_HEADER_SIZE];
     w->block = malloc(WRITE_BYTES);
-    bool ok = w->block || fail(d, "out of memory");
+    bool ok = w->block || fail_memory(d, "out of memory");
     ok = ok && put_bytes(w, blank, sizeof blank, d) && put_members(p, w, &scratch, d) && put_header(p, w, d);
     free(w->block);
     arena_free(&scratch);
@@ -217,7 +217,7 @@ static bool read_back(FILE *f, uint64_t size, void **data, struct diag *d)
     uint64_t room = aligned(size, NEFF_SLOT_ALIGN);
     *data = aligned_alloc(NEFF_SLOT_ALIGN, room);
     if (!*data)
-        return fail(d, "out of memory: an archive of %llu bytes", (unsigned long long)size);
+        return fail_memory(d, "out of memory: an archive of %llu bytes", (unsigned long long)size);
     if (fflush(f) == 0 && fseek(f, 0, SEEK_SET) == 0 && fread(*data, 1, size, f) == size)
         return true;
     free(*data);

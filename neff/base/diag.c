@@ -33,6 +33,17 @@ bool fail_internal(struct diag *d, const char *fmt, ...)
     return false;
 }
 
+bool fail_memory(struct diag *d, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (!d->text[0])
+        d->memory = true;
+    set(d, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
 bool fail_in(struct diag *d, const char *fmt, ...)
 {
     char old[sizeof d->text];
@@ -65,5 +76,5 @@ void warn(struct diag *d, const char *fmt, ...)
 void diag_clear(struct diag *d)
 {
     d->text[0] = 0;
-    d->unsupported = d->internal = false;
+    d->unsupported = d->internal = d->memory = false;
 }

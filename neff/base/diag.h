@@ -17,6 +17,7 @@ struct diag {
     char text[2048];  /* the failure; empty while all is well */
     bool unsupported; /* the input is valid, but something in it is not supported */
     bool internal;    /* not the input's fault: exit status 70 */
+    bool memory;      /* the machine had too little memory: the same call may succeed elsewhere */
     int warnings;
     void (*warn)(void *user, const char *text);
     void *user;
@@ -26,6 +27,9 @@ struct diag {
 bool fail(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* As fail, and marks the failure as a defect of this program. */
 bool fail_internal(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As fail, and marks the failure as one of the machine's memory: the text says "out of memory". A fixed limit that is
+ * passed is none: it fails on every machine. */
+bool fail_memory(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Puts "CONTEXT: " before the failure's text. Always false. */
 bool fail_in(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void warn(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

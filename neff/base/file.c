@@ -42,7 +42,7 @@ bool file_lend(const char *path, const void *data, size_t size, struct diag *d)
     if (lent.path)
         return true;
     close(lent.fd);
-    return fail(d, "%s: out of memory", path);
+    return fail_memory(d, "%s: out of memory", path);
 }
 
 /* ---- inputs of a program ---- */

@@ -162,7 +162,7 @@ static bool open_temporary(struct out_file *o, const struct stat *old, struct di
     remove_left(o->path);
     o->temporary = malloc(n);
     if (!o->temporary)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     snprintf(o->temporary, n, "%s.tmpXXXXXX", o->path);
     fd = mkostemp(o->temporary, O_CLOEXEC);
     if (fd < 0) {

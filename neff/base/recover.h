@@ -4,7 +4,7 @@
  *
  *     struct recovery r;
  *     if (RECOVERED(r))
- *         return fail(d, "out of memory");
+ *         return fail_memory(d, "out of memory");
  *     bool ok = work();
  *     recovery_end(&r);
  *

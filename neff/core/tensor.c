@@ -169,7 +169,7 @@ static bool get_block(struct tensor *t, size_t bytes, struct diag *d)
         return true;
     tensor_free(t);
     if (!take_spare(t, bytes) && !new_block(t, bytes))
-        return fail(d, "out of memory: a tensor needs %zu bytes", bytes);
+        return fail_memory(d, "out of memory: a tensor needs %zu bytes", bytes);
     t->owned = true;
     return true;
 }
@@ -251,7 +251,7 @@ bool tensor_alloc_items(struct tensor *t, int kind, int64_t n, struct diag *d)
     tensor_free(t);
     t->items = calloc(n ? (size_t)n : 1, sizeof *t->items);
     if (!t->items)
-        return fail(d, "out of memory: a container of %lld items", (long long)n);
+        return fail_memory(d, "out of memory: a container of %lld items", (long long)n);
     for (int64_t i = 0; i < n; i++)
         t->items[i].kind = VK_NONE;
     t->kind = (uint8_t)kind;

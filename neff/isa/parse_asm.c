@@ -769,7 +769,7 @@ struct program *program_parse_next(const char *text, size_t n, size_t *at, const
 {
     struct program *p = program_new();
     if (!p) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     const char *copy = arena_strndup(&p->arena, text, n);

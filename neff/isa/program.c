@@ -31,7 +31,7 @@ bool constant_make(const struct slot *s, struct tensor *out, struct diag *d)
     size_t piece = tensor_bytes(out) / (size_t)s->maker->pieces;
     for (int64_t i = 0; i < s->maker->pieces; i++)
         if (!s->maker->make(s->maker, i, (char *)out->data + (size_t)i * piece))
-            return fail(d, "out of memory: a constant of %zu bytes", tensor_bytes(out));
+            return fail_memory(d, "out of memory: a constant of %zu bytes", tensor_bytes(out));
     return true;
 }
 

@@ -146,7 +146,7 @@ bool dump_open(struct dump *u, const char *path, struct symbol_binding *b, int n
     *u = (struct dump){.path = path, .bindings = b, .nbindings = nb};
     u->file = calloc(1, sizeof *u->file);
     if (!u->file)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     if (!neff_open(u->file, path, d)) {
         free(u->file);
         u->file = NULL;

@@ -94,7 +94,7 @@ static bool diff_kernels(struct differ *x)
                        ta, tb);
         free(ta), free(tb);
         if (!ok)
-            return fail(x->d, "out of memory");
+            return fail_memory(x->d, "out of memory");
     }
     return true;
 }

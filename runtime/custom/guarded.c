@@ -37,7 +37,7 @@ struct guarded *guarded_new(struct diag *d)
 {
     struct guarded *g = calloc(1, sizeof *g);
     if (!g)
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
     return g;
 }
 
@@ -51,7 +51,7 @@ bool guarded_add(struct guarded *g, struct xop_tensor *t, size_t bytes, bool res
     uint8_t *map = a ? mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
     if (!a || map == MAP_FAILED || mprotect(map + guard, room, PROT_READ | PROT_WRITE) != 0) {
         free(a);
-        return fail(d, "out of memory: %zu bytes to guard an operand", mapped);
+        return fail_memory(d, "out of memory: %zu bytes to guard an operand", mapped);
     }
     *a = (struct area){.map = map, .mapped = mapped, .bytes = bytes, .guard = guard, .name = name};
     a->data = map + guard + room - (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -124,7 +124,7 @@ bool guarded_end(struct guarded *g, struct diag *d)
         struct area *a = g->areas;
         g->areas = a->next;
         if (a->result) {
-            ok &= check_fill(a, d) && ((a->merged && a->writer) || fail(d, "out of memory"));
+            ok &= check_fill(a, d) && ((a->merged && a->writer) || fail_memory(d, "out of memory"));
             if (a->merged)
                 memcpy(a->result, a->merged, a->bytes);
         }

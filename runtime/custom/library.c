@@ -117,7 +117,7 @@ static struct custom_library *load(const char *name, const char *path, const voi
     if (!l || !copy) {
         free(l);
         free(copy);
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     l->data = memcpy(copy, data, size);

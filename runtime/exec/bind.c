@@ -276,7 +276,7 @@ static bool reserve_memory(struct context *c, const struct bound *b, struct diag
     c->memory_bytes = c->memory_ready = 0;
     c->memory = large_room(need, &c->memory_bytes); /* its pages come with the first run: place_all */
     if (!c->memory)
-        return fail(d, "out of memory: this model's tensors need %zu bytes for these shapes", need);
+        return fail_memory(d, "out of memory: this model's tensors need %zu bytes for these shapes", need);
     return true;
 }
 
@@ -334,7 +334,7 @@ bool bind_inputs(struct context *c, struct diag *d)
         }
     struct bound *b = new_bound(c);
     if (!b)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     b->key = arena_copy(&b->arena, c->key, key_bytes);
     b->used = ++c->clock;
     if (!fill_bound(c, b, d)) {

@@ -27,7 +27,7 @@ static bool allocate(struct context *c, struct diag *d)
     c->calls = calloc((size_t)p->ncalls + 1, sizeof *c->calls);
     if (!c->input || !c->output || !c->key || !c->slots || !c->address || !c->symbols ||
         !c->values || !c->cache || !c->calls)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int i = 0; i < main_region->nparams; i++)
         c->input[i].kind = VK_NONE;
     for (int i = 0; i < main_region->nresults; i++)
@@ -46,7 +46,7 @@ static bool make_calls(struct context *c, struct diag *d)
         const struct call *call = &p->calls[i];
         struct tensor **operands = calloc((size_t)(call->nin + call->nout) + 1, sizeof *operands);
         if (!operands)
-            return fail(d, "out of memory");
+            return fail_memory(d, "out of memory");
         for (int j = 0; j < call->nin; j++)
             operands[j] = call->in[j] >= 0 ? &c->slots[call->in[j]] : &c->absent;
         for (int j = 0; j < call->nout; j++)
@@ -109,7 +109,7 @@ struct context *context_make(struct model *m, int threads, const struct parallel
 {
     struct context *c = calloc(1, sizeof *c);
     if (!c) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     c->m = m;

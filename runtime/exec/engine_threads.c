@@ -166,7 +166,7 @@ bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag
     pthread_t thread[ENGINE_COUNT];
     w.semaphore = calloc((size_t)k->kernel->nsemaphores + 1, sizeof *w.semaphore);
     if (!w.semaphore)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
     int started = 0;

@@ -198,7 +198,8 @@ static size_t worker_need(size_t tiles, size_t scratch)
 bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_bytes, struct diag *d)
 {
     if (tile_bytes > INT64_MAX / 4096 || scratch_bytes > INT64_MAX / 4096)
-        return fail(d, "out of memory: tiles are too large");
+        return fail(d, "a kernel's tiles need %lld bytes and its routines %lld, more than any machine has",
+                    (long long)tile_bytes, (long long)scratch_bytes);
     size_t tiles = ((size_t)tile_bytes + LINE - 1) / LINE * LINE, scratch = (size_t)scratch_bytes;
     tiles = tiles > c->tile_bytes ? tiles : c->tile_bytes; /* kernels bound before keep the room they were promised */
     scratch = scratch > c->scratch_bytes ? scratch : c->scratch_bytes;
@@ -213,8 +214,8 @@ bool workers_reserve(struct context *c, int64_t tile_bytes, int64_t scratch_byte
         c->worker_memory =
             __builtin_mul_overflow(room, (size_t)c->threads, &all) ? NULL : large_space(all);
         if (!c->worker_memory)
-            return fail(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
-                        c->threads);
+            return fail_memory(d, "out of memory: %zu bytes of tiles for each of %d threads", need,
+                               c->threads);
         c->worker_bytes = room;
     }
     c->tile_bytes = tiles;
@@ -243,7 +244,7 @@ bool workers_start(struct context *c, struct diag *d)
 {
     c->workers = calloc((size_t)c->threads, sizeof *c->workers);
     if (!c->workers)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int i = 0; i < c->threads; i++) {
         c->workers[i].hbm = c->address;
         c->workers[i].stop = &c->stop;
@@ -253,8 +254,8 @@ bool workers_start(struct context *c, struct diag *d)
         c->pool = c->by ? pool_of(c->by) : pool_new(c->threads);
     if (c->pool || c->threads == 1)
         return true;
-    return c->by ? fail(d, "out of memory")
-                 : fail(d, "out of memory, or of threads: cannot start %d threads", c->threads);
+    return c->by ? fail_memory(d, "out of memory")
+                 : fail_memory(d, "out of memory, or of threads: cannot start %d threads", c->threads);
 }
 
 void workers_stop(struct context *c)

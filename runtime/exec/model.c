@@ -284,7 +284,7 @@ struct model *model_new(struct program *p, struct diag *d)
     struct model *m = whole ? calloc(1, sizeof *m) : NULL;
     struct arena scratch = {0};
     if (!m) {
-        fail(d, "out of memory"); /* the first failure is kept */
+        fail_memory(d, "out of memory"); /* the first failure is kept */
         program_free(p);
         return NULL;
     }

@@ -149,7 +149,7 @@ static bool place_alone(struct context *c, int s, struct diag *d)
 {
     const struct tensor *type = &c->now->types[s];
     if (!c->alone && !(c->alone = calloc((size_t)c->m->p->nslots + 1, sizeof *c->alone)))
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     struct tensor *own = &c->alone[s];
     if (!tensor_alloc(own, type->dtype, type->rank, type->dims, d))
         return false;
@@ -304,7 +304,7 @@ static const struct bound_kernel *bind_now(struct context *c, int kernel, struct
     if (!cache->symbols) {
         cache->symbols = calloc((size_t)c->m->kernel_symbols[kernel].count + 1, sizeof(int64_t));
         if (!cache->symbols) {
-            fail(d, "out of memory");
+            fail_memory(d, "out of memory");
             return NULL;
         }
     }

@@ -94,7 +94,7 @@ bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct d
             return false;
         if (slot->kind == SLOT_PLANNED &&
             (sizes[s] > MAX_PLANNED || (all += sizes[s] + PLAN_UNIT) > MAX_PLANNED))
-            return fail(d, "out of memory: '%s' and tensors before it need more than %lld bytes",
+            return fail(d, "'%s' and tensors before it need more than %lld bytes, more than any machine has",
                         name, (long long)MAX_PLANNED);
     }
     for (int s = 0; s < p->nslots; s++) {

@@ -119,7 +119,7 @@ bool context_bind_state(struct context *c, int input, int output, int64_t capaci
         c->capacities = calloc((size_t)p->nstates, sizeof *c->capacities);
     }
     if (!c->states || !c->capacities)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     if (c->states[i].memory.data)
         return fail(d, "output '%s' is bound, and its state is in use", p->output_names[output]);
     c->states[i].input = input, c->states[i].output = output, c->states[i].given = true;
@@ -191,7 +191,7 @@ static bool reserve(struct context *c, int i, const int64_t *dims, struct bound_
     if (room_for(type->dtype, type->rank, dims, &bytes) && !limits_bytes(c, "a state needs", tensor_bytes(&made), d))
         return false;
     if (bytes == SIZE_MAX || !(made.data = large_alloc(bytes, &room)))
-        return fail(d, "out of memory for a state of %s", tensor_type_text(&made, (char[256]){0}, 256));
+        return fail_memory(d, "out of memory for a state of %s", tensor_type_text(&made, (char[256]){0}, 256));
     *old = *s;
     s->memory = made;
     s->room = room;

@@ -11,7 +11,7 @@ bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d)
     f->inputs = calloc((size_t)f->count + 1, sizeof *f->inputs);
     f->kinds = calloc((size_t)f->count + 1, sizeof *f->kinds);
     if (!f->inputs || !f->kinds)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int i = 0; i < f->count; i++) {
         const struct xrt_info *info = xrt_input_info(m, i);
         f->inputs[i].kind = VK_NONE;

@@ -192,7 +192,7 @@ static bool read_strings(const struct header *h, const uint8_t *data, size_t n, 
         }
         list[i].n = (size_t)(text + used - list[i].p);
     }
-    ok = ok ? tensor_set_strings(out, h->rank, h->dims, list, d) : fail(d, "out of memory");
+    ok = ok ? tensor_set_strings(out, h->rank, h->dims, list, d) : fail_memory(d, "out of memory");
     free(list);
     free(text);
     return ok;
@@ -220,7 +220,7 @@ bool npy_read_bytes(const void *data, size_t size, const char *name, struct tens
     if (h.fortran && h.rank > 1 && bytes) {
         ordered = malloc(bytes);
         if (!ordered)
-            return fail(d, "%s: out of memory", name);
+            return fail_memory(d, "%s: out of memory", name);
         from_fortran(&h, h.data, ordered, width, n);
     }
     const uint8_t *source = ordered ? ordered : h.data;

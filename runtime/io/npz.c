@@ -25,7 +25,7 @@ static bool add_entry(struct npz *z, const struct zip_member *m, struct diag *d)
         z->entries = larger;
     if (!larger || !name) {
         free(name);
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     }
     struct npz_entry *e = &z->entries[z->count];
     *e = (struct npz_entry){.name = name};

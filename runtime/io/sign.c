@@ -28,7 +28,7 @@ bool read_copy(const char *path, void **data, size_t *size, struct diag *d)
     if (ok)
         return true;
     if (!*data)
-        fail(d, "%s: out of memory: %zu bytes", path, room);
+        fail_memory(d, "%s: out of memory: %zu bytes", path, room);
     else
         fail(d, "%s: cannot read: it changes", path);
     free(*data);
@@ -97,7 +97,7 @@ bool sign_new_key(const char *path, struct diag *d)
     ed25519_sha512_public_key(public, key);
     char *name = with_suffix(path, ".pub");
     mode_t mask = umask(077);
-    bool ok = name ? write_hex(path, key, sizeof key, d) : fail(d, "out of memory");
+    bool ok = name ? write_hex(path, key, sizeof key, d) : fail_memory(d, "out of memory");
     umask(mask);
     ok = ok && write_hex(name, public, sizeof public, d);
     free(name);
@@ -113,7 +113,7 @@ bool sign_archive(const char *archive, const char *key_file, struct diag *d)
     if (!read_hex(key_file, key, sizeof key, d) || !read_copy(archive, &data, &size, d))
         return false;
     char *name = with_suffix(archive, ".sig");
-    bool ok = check_archive(data, size, archive, d) && (name || fail(d, "out of memory"));
+    bool ok = check_archive(data, size, archive, d) && (name || fail_memory(d, "out of memory"));
     if (ok) {
         ed25519_sha512_public_key(public, key);
         ed25519_sha512_sign(public, key, NEFF_HEADER_SIZE, data, signature);
@@ -132,7 +132,7 @@ bool check_signature(const void *data, size_t size, const char *path, const char
     char *name = with_suffix(path, ".sig");
     bool ok = name ? read_hex(public_key, public, sizeof public, d) &&
                          read_hex(name, signature, sizeof signature, d)
-                   : fail(d, "out of memory");
+                   : fail_memory(d, "out of memory");
     free(name);
     return ok && check_archive(data, size, path, d) &&
            (ed25519_sha512_verify(public, NEFF_HEADER_SIZE, data, signature) ||

@@ -105,7 +105,7 @@ static bool add_column(const struct xrt_value *rows, int64_t n, int64_t k, bool 
     size_t width = first.dtype == DT_STR ? sizeof(struct str) : dtype_bytes(first.dtype);
     char *column = calloc((size_t)n, width);
     *e = (struct npz_entry){.name = label(rows, k), .t = {.kind = VK_NONE}};
-    bool ok = (column && e->name) || fail(d, "out of memory");
+    bool ok = (column && e->name) || fail_memory(d, "out of memory");
     for (int64_t r = 0; ok && r < n; r++)
         memcpy(column + (size_t)r * width, scalar(&rows[r], k).data, width);
     struct tensor view = tensor_view(first.dtype, alone ? 0 : 1, &n, column);
@@ -120,7 +120,7 @@ static bool add_item(const struct xrt_value *v, int64_t k, struct npz_entry *e, 
     struct tensor t = tensor_of(&v->items[k].tensor);
     snprintf(name, sizeof name, "arr_%lld", (long long)k);
     *e = (struct npz_entry){.name = strdup(name), .t = {.kind = VK_NONE}};
-    return e->name ? tensor_copy(&e->t, &t, d) : fail(d, "out of memory");
+    return e->name ? tensor_copy(&e->t, &t, d) : fail_memory(d, "out of memory");
 }
 
 static int by_name(const void *a, const void *b)
@@ -155,7 +155,7 @@ static bool value_members(const struct xrt_value *v, struct npz *out, struct dia
     int64_t n = table ? length(&rows->items[0]) : v->count;
     out->entries = calloc((size_t)n + 1, sizeof *out->entries);
     if (!out->entries)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int64_t k = 0; ok && k < n; k++) {
         struct npz_entry *e = &out->entries[out->count++];
         ok = table ? add_column(rows, alone ? 1 : v->count, k, alone, e, d) : add_item(v, k, e, d);
@@ -231,7 +231,7 @@ static bool json_map(FILE *f, const struct xrt_value *v, struct diag *d)
     for (int64_t k = 0; k < length(&v->items[0]); k++) {
         char *name = label(v, k);
         if (!name)
-            return fail(d, "out of memory");
+            return fail_memory(d, "out of memory");
         fputs(k ? ", " : "", f);
         json_print_text(f, name, strlen(name), "");
         free(name);

@@ -168,7 +168,7 @@ void *zip_extract(const struct zip_member *m, struct diag *d)
     }
     uint8_t *out = malloc(m->size ? (size_t)m->size : 1);
     if (!out) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     if (stored)

@@ -60,7 +60,7 @@ bool xrt_plugin_1_jpeg(struct image_file file, struct picture *out, struct diag 
     bool ok = picture_alloc(out, j.image_width, j.image_height, d);
     if (ok) {
         row = malloc((size_t)j.image_width * 4);
-        ok = row || fail(d, "out of memory");
+        ok = row || fail_memory(d, "out of memory");
     }
     if (ok) {
         jpeg_start_decompress(&j);

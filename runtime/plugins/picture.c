@@ -11,6 +11,6 @@ bool picture_alloc(struct picture *out, int64_t width, int64_t height, struct di
     out->width = width;
     out->height = height;
     out->rgb = calloc((size_t)(width * height), 3); /* a decoder may leave some as it is */
-    return out->rgb || fail(d, "out of memory for an image of %lld x %lld", (long long)width,
-                            (long long)height);
+    return out->rgb || fail_memory(d, "out of memory for an image of %lld x %lld", (long long)width,
+                                   (long long)height);
 }

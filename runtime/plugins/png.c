@@ -20,7 +20,7 @@ bool xrt_plugin_1_png(struct image_file file, struct picture *out, struct diag *
     bool ok = picture_alloc(out, image.width, image.height, d);
     uint8_t *rgba = ok ? malloc(PNG_IMAGE_SIZE(image)) : NULL;
     if (ok && !rgba)
-        ok = fail(d, "out of memory");
+        ok = fail_memory(d, "out of memory");
     if (ok && !png_image_finish_read(&image, NULL, rgba, 0, NULL))
         ok = fail(d, "%s", image.message);
     if (ok)

@@ -30,11 +30,11 @@ bool xrt_plugin_1_regex(struct str pattern, const struct str *s, int64_t n, uint
 {
     pcre2_code *code = compile(pattern, PCRE2_ANCHORED | PCRE2_ENDANCHORED, d);
     if (!code)
-        return diag_failed(d) ? false : fail(d, "out of memory");
+        return diag_failed(d) ? false : fail_memory(d, "out of memory");
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
     pcre2_match_context *how = pcre2_match_context_create(NULL);
     bool ok =
-        match && how ? match_all(s, n, matched, code, match, how, d) : fail(d, "out of memory");
+        match && how ? match_all(s, n, matched, code, match, how, d) : fail_memory(d, "out of memory");
     pcre2_match_context_free(how);
     pcre2_match_data_free(match);
     pcre2_code_free(code);

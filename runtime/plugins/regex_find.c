@@ -68,10 +68,10 @@ bool xrt_plugin_1_regex_find(struct str pattern, const struct str *s, int64_t n,
     struct pace pace = {.began = clock()};
     pcre2_code *code = compile(pattern, PCRE2_AUTO_CALLOUT, d);
     if (!code)
-        return diag_failed(d) ? false : fail(d, "out of memory");
+        return diag_failed(d) ? false : fail_memory(d, "out of memory");
     struct matcher m = {code, pcre2_match_data_create(1, NULL), pcre2_match_context_create(NULL),
                         malloc(WORKSPACE * sizeof(int))};
-    bool ok = (m.match && m.how && m.workspace) || fail(d, "out of memory");
+    bool ok = (m.match && m.how && m.workspace) || fail_memory(d, "out of memory");
     if (ok) {
         pcre2_set_match_limit(m.how, 10000000);
         pcre2_set_heap_limit(m.how, 65536);

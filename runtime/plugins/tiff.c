@@ -65,7 +65,7 @@ bool xrt_plugin_1_tiff(struct image_file file, struct picture *out, struct diag 
     ok = ok && picture_alloc(out, width, height, d);
     uint32_t *raster = ok ? calloc((size_t)width * height, sizeof *raster) : NULL;
     if (ok && !raster)
-        ok = fail(d, "out of memory");
+        ok = fail_memory(d, "out of memory");
     if (ok && !TIFFReadRGBAImageOriented(t, width, height, raster, ORIENTATION_TOPLEFT, 1))
         ok = fail(d, "the data is damaged");
     for (int64_t i = 0; ok && i < out->width * out->height; i++) {

@@ -305,7 +305,7 @@ struct sim *sim_run(const struct program *p, const struct sim_options *o, struct
 {
     struct sim *s = calloc(1, sizeof *s);
     if (!s) {
-        fail(d, "out of memory");
+        fail_memory(d, "out of memory");
         return NULL;
     }
     s->p = p, s->o = *o;

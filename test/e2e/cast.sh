@@ -82,6 +82,19 @@ sed 's/f32\[4,2\]/f32[n,2]/; s/"cancel" (/"cancel" symbols(n) (/' cancel.xir >sy
 "$xcc" symbol.xir -o symbol.neff 2>said
 grep -q "1 of 2 products are in bf16, 1 kept in FP32 ('cancels'" said || failed "symbolic dims: $(cat said)"
 
+# What cannot be checked is compiled all the same, and says why, whatever names the reason quotes.
+cat >named.xir <<'END'
+graph "named" (%0 "x": f32[4,2], %1 "shape": i64[2]) {
+  %c0 "w" = const f32[2,2] {0.7, 0.6, -0.3, 0.2}
+  %2 "y" = matmul(%0, %c0) @"product" : "MatMul"
+  %3 = reshape(%2, %1) @"out of memory" : "Reshape"
+  return(%3)
+} outputs("z")
+END
+"$xcc" named.xir -o named.neff 2>said || failed "a check that cannot be made: $(cat said)"
+grep -q "1 of 1 products are in bf16; not checked against FP32: node 'out of memory' (Reshape): reshape: sizes" said ||
+    failed "says why it was not checked: $(cat said)"
+
 # A branch that the inputs do not take: what its rounding does is not known.
 cat >branches.xir <<'END'
 graph "branches" (%0 "x": f32[4,2], %1 "which": bool[]) {

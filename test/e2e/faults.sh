@@ -107,6 +107,18 @@ graph "fold" (%0 "x": f32[]) {
 } outputs("y", "n")
 X
 grep -q __asan_init "$xcc" || "$xcc" fold.xir -q -o fold.neff --limit-memory 1e9 --limit-seconds 20 || failed "constants are folded without end"
+# What is folded does not depend on how much memory there is: it is folded, or the compile fails.
+cat >short.xir <<'X'
+graph "short" (%0 "x": f32[]) {
+  %c0 = const f32[1] {1}
+  %c1 = const i64[1] {12000000}
+  %1 = expand(%c0, %c1) @"/expand"
+  %2 = reduce_sum(%1) {keepdims=0} @"/sum"
+  %3 = add(%0, %2)
+  return(%3)
+} outputs("y")
+X
+refuses 1 "node '/expand' (expand): expand: out of memory: a tensor needs" "$xcc" short.xir -q -o short.neff --limit-memory 4e7
 # On-chip memory of a kernel counts too, of all threads, where it is larger than any machine's.
 cat >tiles.xasm <<'A'
 program "tiles" target cpu

@@ -105,12 +105,14 @@ static void out_of_memory(void **state)
     c[20].fails_at = 3;
     assert_false(neff_write(p, path, &d));
     assert_non_null(strstr(d.text, "out of memory"));
+    assert_true(d.memory);
     assert_int_not_equal(access(path, F_OK), 0);
     program_free(p);
     p = sample(c);
     c[20].fails_at = 3;
     assert_false(program_make_constants(p, &e));
     assert_non_null(strstr(e.text, "out of memory"));
+    assert_true(e.memory);
     program_free(p);
 }
 

@@ -269,7 +269,7 @@ struct graph *hlo_import(const char *path, const struct import_options *o, struc
     struct hlo_file *f = calloc(1, sizeof *f);
     if (!f || !hlo_load(f, path, d) || !one_module(f, d)) {
         if (!f)
-            fail(d, "out of memory");
+            fail_memory(d, "out of memory");
         release_file(f);
         return NULL;
     }

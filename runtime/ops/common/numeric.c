@@ -31,7 +31,7 @@ void *work_take(struct work *w, int64_t n, size_t size)
     if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && bytes < memory_total())
         b = calloc(1, sizeof *b + bytes);
     if (!b) {
-        fail(w->d, "out of memory: no room for %lld items of %zu bytes", (long long)n, size);
+        fail_memory(w->d, "out of memory: no room for %lld items of %zu bytes", (long long)n, size);
         return NULL;
     }
     b->next = w->blocks;

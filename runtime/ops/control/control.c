@@ -411,7 +411,7 @@ static bool pile_add(struct op_call *c, struct pile *p, struct tensor *t)
         int64_t cap = p->cap ? p->cap * 2 : 8;
         struct tensor *grown = realloc(p->items, (size_t)cap * sizeof *grown);
         if (!grown)
-            return fail(c->env->d, "out of memory: no room for %lld scan results", (long long)cap);
+            return fail_memory(c->env->d, "out of memory: no room for %lld scan results", (long long)cap);
         p->items = grown;
         p->cap = cap;
     }
@@ -583,7 +583,7 @@ static struct loop *loop_new(struct op_call *c, int ncarried, int nscans)
     }
     struct loop *l = calloc(1, sizeof *l);
     if (!l) {
-        fail(c->env->d, "out of memory");
+        fail_memory(c->env->d, "out of memory");
         return NULL;
     }
     l->ncarried = ncarried;

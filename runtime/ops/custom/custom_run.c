@@ -65,7 +65,7 @@ static bool run_with_scratch(struct custom_job *j, struct op_env *env)
     if (!env->core_scratch || !*env->core_scratch) {
         own = aligned_alloc(64, (size_t)XOP_CORES * XOP_SCRATCH);
         if (!own)
-            return fail(env->d, "out of memory");
+            return fail_memory(env->d, "out of memory");
         if (env->core_scratch)
             *env->core_scratch = own;
     }
@@ -231,7 +231,7 @@ bool eval_custom(struct op_call *c)
     int nin = custom_operands(op, c->nin);
     struct xop_tensor *in = calloc((size_t)(nin + op->nout) + 1, sizeof *in);
     if (!in)
-        return fail(c->env->d, "out of memory");
+        return fail_memory(c->env->d, "out of memory");
     bool ok = all ? run(c, op, in, in + nin) : with_all_results(c, op, in, in + nin);
     free(in);
     return ok || fail_in(c->env->d, "%s", op->full);

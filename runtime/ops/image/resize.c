@@ -221,7 +221,7 @@ static bool taps_make(const struct resize *r, struct taps *t, struct diag *d)
     t->index = malloc((size_t)(r->line.out * t->n + 1) * sizeof *t->index);
     t->outside = malloc((size_t)r->line.out + 1);
     if (!t->weight || !t->index || !t->outside)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     for (int64_t k = 0; k < r->line.out; k++) {
         double x = resized_source(&r->line, (double)k);
         t->outside[k] = is_outside(r, x);
@@ -372,7 +372,7 @@ static bool pick_axes(struct op_call *c, const struct resize *plan)
         char *next = malloc((size_t)dims_product(dims, 0, x->rank) * bytes + 1);
         if (!next) {
             free(buffer);
-            return fail(c->env->d, "out of memory");
+            return fail_memory(c->env->d, "out of memory");
         }
         pick_nearest(r, from, next, outer, (size_t)inner * bytes, z->dtype);
         free(buffer);
@@ -439,7 +439,7 @@ static bool interpolate_axes(struct op_call *c, const struct resize *plan)
     struct taps taps[MAX_RANK] = {{0}};
     struct slab s = slab_of(x, z, plan);
     double *buffer = malloc((size_t)s.max * 2 * sizeof *buffer + 1);
-    bool ok = buffer || fail(c->env->d, "out of memory");
+    bool ok = buffer || fail_memory(c->env->d, "out of memory");
     for (int i = 0; ok && i < x->rank; i++)
         ok = plan[i].line.out < 0 || taps_make(&plan[i], &taps[i], c->env->d);
     if (ok)

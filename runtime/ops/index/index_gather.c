@@ -82,7 +82,7 @@ static void gather_places(struct op_call *c, const int64_t *place, int64_t outer
 static bool gather_columns(struct op_call *c, int64_t outer, int64_t n, int64_t count, size_t bytes)
 {
     int64_t *place = malloc(sizeof *place * (size_t)count);
-    bool ok = place || fail(c->env->d, "out of memory");
+    bool ok = place || fail_memory(c->env->d, "out of memory");
     ok = ok && index_places(c, c->in[1], 0, count, n, place);
     if (ok)
         gather_places(c, place, outer, n, count, bytes);

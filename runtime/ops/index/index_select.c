@@ -284,7 +284,7 @@ bool eval_unique(struct op_call *c)
                        dims_product(dims, axis + 1, rank)};
     int64_t *memory = malloc(sizeof *memory * (size_t)(5 * s.n + 1));
     if (!memory)
-        return fail(c->env->d, "out of memory");
+        return fail_memory(c->env->d, "out of memory");
     struct groups g = {0, memory, memory + s.n, memory + 2 * s.n};
     group_slices(&s, sorted, memory + 3 * s.n, memory + 4 * s.n, &g);
     bool ok = write_unique(c, &s, &g, rank, dims, axis);

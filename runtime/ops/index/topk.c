@@ -243,5 +243,5 @@ bool eval_topk(struct op_call *c)
     bool ok = index && room;
     free(index);
     free(room);
-    return ok || fail(c->env->d, "out of memory");
+    return ok || fail_memory(c->env->d, "out of memory");
 }

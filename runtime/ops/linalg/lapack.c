@@ -58,7 +58,7 @@ static void overwrite(struct linalg_call *c, int result, int operand)
 static bool finish(struct linalg_call *c, int result, int status)
 {
     if (status <= -1010)
-        return fail(c->w->d, "out of memory in LAPACK");
+        return fail_memory(c->w->d, "out of memory in LAPACK");
     if (result >= 0)
         *(int32_t *)c->out[result] = status;
     return true;

@@ -220,7 +220,7 @@ static bool reduce_floats(struct op_call *c, const bool *mask, int64_t reduced)
     int64_t n = tensor_count(z);
     double *a = malloc(sizeof *a * (size_t)(2 * n + 1)), *aux = a + n;
     if (!a)
-        return fail(c->env->d, "out of memory");
+        return fail_memory(c->env->d, "out of memory");
     for (int64_t i = 0; i < n; i++) {
         a[i] = first_float(c->op);
         aux[i] = -INFINITY;
@@ -244,7 +244,7 @@ static bool reduce_ints(struct op_call *c, const bool *mask, int64_t reduced)
     int64_t n = tensor_count(z);
     uint64_t *a = malloc(sizeof *a * (size_t)(n + 1));
     if (!a)
-        return fail(c->env->d, "out of memory");
+        return fail_memory(c->env->d, "out of memory");
     for (int64_t i = 0; i < n; i++)
         a[i] = first_int(c->op, x->dtype);
     walk_reduction(&w, x, mask);
@@ -271,7 +271,7 @@ static bool reduce_complex(struct op_call *c, const bool *mask, int64_t reduced)
     int64_t n = tensor_count(z);
     double complex *a = malloc(sizeof *a * (size_t)(n + 1));
     if (!a)
-        return fail(c->env->d, "out of memory");
+        return fail_memory(c->env->d, "out of memory");
     for (int64_t i = 0; i < n; i++)
         a[i] = c->op == OP_reduce_prod;
     walk_reduction(&w, x, mask);

@@ -158,7 +158,7 @@ static bool maps_init(struct maps *m, const struct tensor *z, struct diag *d)
         total += z->dims[i];
     m->block = malloc(sizeof *m->block * (size_t)total);
     if (!m->block)
-        return fail(d, "out of memory");
+        return fail_memory(d, "out of memory");
     int64_t at = 0;
     for (int i = 0; i < z->rank; i++) {
         m->axis[i] = m->block + at;

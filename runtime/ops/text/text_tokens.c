@@ -46,7 +46,7 @@ static bool add(struct found_tokens *t, int64_t owner, struct str text)
         int64_t capacity = t->capacity ? 2 * t->capacity : 64;
         struct found_token *v = realloc(t->v, (size_t)capacity * sizeof *v);
         if (!v)
-            return fail(t->d, "out of memory");
+            return fail_memory(t->d, "out of memory");
         t->v = v;
         t->capacity = capacity;
     }
