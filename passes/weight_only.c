@@ -5,6 +5,7 @@
  *
  * The other way round for strict targets, whose engines multiply floats.
  */
+#include "passes/build.h"
 #include "passes/match.h"
 #include "passes/rewrite.h"
 
@@ -121,6 +122,28 @@ static bool convert_product(struct weigher *c, struct node *n)
     return node_replace(n, y);
 }
 
+/* x, f32 (..., k), with each block of k as whole numbers of its largest magnitude / 127 (row_bits 8; weight_only_scale
+ * of neff/isa/pack.h has the same for the CPU). */
+static struct value *rounded_rows(struct builder *b, struct value *x, int64_t k, int64_t block)
+{
+    int rank = x->type.rank;
+    int64_t blocks = (k + block - 1) / block, pads[2 * MAX_RANK] = {0};
+    int64_t split[MAX_RANK + 1] = {0}, joined[MAX_RANK] = {0};
+    pads[2 * rank - 1] = blocks * block - k;
+    struct value *whole = x, *in[] = {x, b_i64s(b, pads, 2 * rank)};
+    if (k % block)
+        whole = b_op(b, OP_pad, in, 2, NULL);
+    split[rank - 1] = blocks, split[rank] = block, joined[rank - 1] = blocks * block; /* 0: the dim of the operand */
+    whole = b_reshape_to(b, whole, split, rank + 1);
+    struct value *largest = b_reduce(b, OP_reduce_max, b_1(b, OP_abs, whole), (int64_t[]){-1}, 1, true);
+    struct value *scale = b_div(b, largest, b_scalar(b, DT_F32, 127)), *none = b_scalar(b, DT_F32, 0);
+    struct value *tiny = b_2(b, OP_lt, scale, b_scalar(b, DT_F32, 0x1p-126)), *one = b_scalar(b, DT_F32, 1);
+    struct value *factor = b_select(b, tiny, none, b_div(b, one, b_select(b, tiny, one, scale)));
+    struct value *q = b_1(b, OP_round, b_mul(b, whole, factor));
+    struct value *y = b_reshape_to(b, b_mul(b, q, b_select(b, tiny, none, scale)), joined, rank);
+    return k % block ? b_slice(b, y, 0, k, -1) : y;
+}
+
 /* weight_only_matmul as a product of floats. */
 static bool expand(struct weigher *c, struct node *n)
 {
@@ -144,11 +167,14 @@ static bool expand(struct weigher *c, struct node *n)
         v[i] = (v[i] - (zero ? tensor_f64(zero->constant, s) : centre)) *
                tensor_f64(n->in[2]->constant, s);
     }
-    struct attrs a = {0}, to = {0};
+    struct attrs a = {0};
+    struct builder b = builder_before(n, c->d);
     struct value *x = n->in[0];
     int dtype = n->out[0]->type.dtype;
-    attr_set_int(&c->g->arena, &to, "to", dtype);
-    if (x->type.dtype != dtype && !(x = emit(n, OP_cast, &x, 1, &to, n->name, c->d)))
+    if (attr_int(&n->attrs, "row_bits", 0) == 8 && k > 0)
+        x = rounded_rows(&b, b_cast(&b, x, DT_F32), k, block);
+    x = b_cast(&b, x, dtype);
+    if (!x)
         return false;
     if (transposed)
         attr_set_int(&c->g->arena, &a, "trans_b", 1);

@@ -68,7 +68,9 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bit_pro
     for (int64_t i = 0; m->zero && i < scales; i++)
         m->shape.zeros |= tensor_f64(m->zero, i) != centre;
     m->centre = (float)(centre + shift_of(m));
-    m->rounded = attr_int(&n->attrs, "row_bits", 0) == 8 && block <= WEIGHT_ONLY_ROUNDED_BLOCK;
+    m->rounded = attr_int(&n->attrs, "row_bits", 0) == 8;
+    if (m->rounded && block > WEIGHT_ONLY_ROUNDED_BLOCK)
+        return false;
     m->rows = 1;
     for (int i = 0; i < x->rank - 1; i++)
         m->rows = dim_mul(&l->p->dims, m->rows, x->dims[i]);
