@@ -334,12 +334,20 @@ static void give_up(struct chain *c)
             c->reads[slot_root(c->p, c->k.insns[i].ap[AP(dma_copy, src)].tensor)]++;
 }
 
+/* Of a chain: "conv1 to softmax". */
+static const char *name_of_both(struct program *p, const char *first, const char *last)
+{
+    if (!first || !last || !strcmp(first, last))
+        return first ? first : last;
+    return arena_printf(&p->arena, "%s to %s", first, last);
+}
+
 /* The chain's kernel takes the place of its first one; false without a message: there is no room for it. */
-static bool finish(struct chain *c, struct kernel *first, struct diag *d)
+static bool finish(struct chain *c, struct kernel *first, const struct kernel *last, struct diag *d)
 {
     int *parts = ARENA_ARRAY(&c->scratch, int, c->nparts);
     struct kernel k = remaining(c, parts, &c->p->arena);
-    k.name = first->name;
+    k.name = name_of_both(c->p, first->name, last->name);
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
     if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts)) {
@@ -371,7 +379,7 @@ static int chain_from(struct chain *c, struct program_region *r, int from, const
         if (s->kind != STEP_LAUNCH || launches[s->index] != 1 || !try_append(c, &kernels[s->index]))
             break;
     }
-    if (n == 1 || finish(c, &kernels[first], d))
+    if (n == 1 || finish(c, &kernels[first], &kernels[r->steps[from + n - 1].index], d))
         return n;
     return diag_failed(d) ? -1 : 1;
 }
