@@ -96,6 +96,32 @@ static void shares(struct sim *s, struct sim_summary *y)
         (double)(s->hbm_read + s->hbm_written) / seconds / (t->hbm_core_gbps * 1e9) / s->o.cores;
 }
 
+/* ---- steps and their parts ---- */
+
+double sim_work_bound(const struct sim *s, const struct sim_work *w, const char **by)
+{
+    double max = (double)w->chain;
+    *by = "chain";
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        if ((double)w->busy[e] / s->o.cores > max)
+            max = (double)w->busy[e] / s->o.cores, *by = engine_names[e];
+    if ((double)w->dma_ps / s->o.cores > max)
+        max = (double)w->dma_ps / s->o.cores, *by = "dma";
+    return max;
+}
+
+double sim_work_mfu(const struct sim *s, const struct sim_work *w)
+{
+    double seconds = (double)(w->end - w->start) / 1e12;
+    return seconds > 0 ? w->matmul_flops / peak_flops(s->m) / s->o.cores / seconds : 0;
+}
+
+const char *sim_step_name(const struct sim *s, const struct sim_launch *l)
+{
+    const char *name = l->kernel >= 0 ? s->p->kernels[l->kernel].name : op_name(s->p->calls[l->call].op);
+    return name ? name : "-";
+}
+
 /* ---- opportunities ---- */
 
 struct advice {
@@ -188,7 +214,7 @@ static void advise_wait(struct advisor *a, const struct sim_wait *w)
         what = "give it a second tile, so that the next transfer runs beside the work";
     else
         what = "give both engines two tiles in turn, or move work from the slower one";
-    add(a, dma ? w->ps : min(w->ps, l->busy[w->cause_track]),
+    add(a, dma ? w->ps : min(w->ps, l->work.busy[w->cause_track]),
         arena_printf(&s->arena, "%s waits for %s by %s", track_names[w->track], cause,
                      track_names[w->cause_track]),
         kernel_node(s, w->kernel, w->insn), what);
@@ -198,19 +224,20 @@ static void advise_kernel(struct advisor *a, const struct sim_launch *l)
 {
     struct sim *s = a->s;
     const struct timing *t = machine_timing(s->m);
+    const struct sim_work *w = &l->work;
     const char *node = kernel_node(s, l->kernel, 0);
-    int64_t length = l->end - l->start;
-    int64_t ideal = (int64_t)((double)l->dma_bytes / (t->dma_engines * t->dma_engine_gbps) * 1000);
-    int64_t piece = l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0;
-    if (piece < 2048 && l->dma_ps > ideal * 3 / 2 && l->dma_ps * 2 > length)
-        add(a, l->dma_ps - ideal,
+    int64_t length = w->end - w->start;
+    int64_t ideal = (int64_t)((double)w->dma_bytes / (t->dma_engines * t->dma_engine_gbps) * 1000);
+    int64_t piece = w->dma_pieces ? w->dma_bytes / w->dma_pieces : 0;
+    if (piece < 2048 && w->dma_ps > ideal * 3 / 2 && w->dma_ps * 2 > length)
+        add(a, w->dma_ps - ideal,
             arena_printf(&s->arena, "transfers move pieces of %lld bytes", (long long)piece), node,
             "4 KiB side by side reach the full rate: another layout, or larger tiles");
-    int64_t products = (int64_t)(l->matmul_flops / peak_flops(s->m) * 1e12);
-    if (l->matmul_flops > 0 && l->busy[ENGINE_PE] * 2 > length && products * 3 < l->busy[ENGINE_PE])
-        add(a, l->busy[ENGINE_PE] - products,
+    int64_t products = (int64_t)(w->matmul_flops / peak_flops(s->m) * 1e12);
+    if (w->matmul_flops > 0 && w->busy[ENGINE_PE] * 2 > length && products * 3 < w->busy[ENGINE_PE])
+        add(a, w->busy[ENGINE_PE] - products,
             arena_printf(&s->arena, "products use %.0f%% of the array",
-                         100.0 * (double)products / (double)l->busy[ENGINE_PE]),
+                         100.0 * (double)products / (double)w->busy[ENGINE_PE]),
             node, "more rows, columns or depth in an instruction, or a 16-bit type");
     if (l->instances > 1 && l->overlap == 1)
         add(a, length / 4, "instances run one at a time", node,
@@ -225,7 +252,7 @@ static void advise_launch(struct advisor *a, int index)
         advise_kernel(a, l);
     } else if (l->kernel < 0) {
         const struct call *c = &s->p->calls[l->call];
-        add(a, l->end - l->start,
+        add(a, l->work.end - l->work.start,
             arena_printf(&s->arena, "%s is a plain routine on GpSimd", op_name(c->op)),
             c->node >= 0 ? s->p->nodes[c->node].name : "", "it needs a tile program");
     }

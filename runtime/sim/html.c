@@ -55,6 +55,12 @@ struct statics {
     int32_t *first; /* per kernel: number of its first instruction; -1 not launched */
     int32_t steps;  /* of the first step's entry */
     int32_t calls;
+    int32_t parts;
+    struct shown_part {
+        int kernel;
+        const struct sim_part *part;
+    } *shown; /* those that add time */
+    int nshown;
 };
 
 static void put_static(const struct sim *s, int kernel, const char *text, int node, int insn,
@@ -84,6 +90,39 @@ static void put_insns(const struct sim *s, int kernel, FILE *out)
     }
 }
 
+/* The node of all instructions; -1: of several. */
+static int only_node(const struct kernel *k)
+{
+    for (int i = 1; i < k->ninsns; i++)
+        if (k->insns[i].node != k->insns[0].node)
+            return -1;
+    return k->ninsns ? k->insns[0].node : -1;
+}
+
+static void find_parts(const struct sim *s, struct statics *x, struct arena *a)
+{
+    x->shown = ARENA_ARRAY(a, struct shown_part, s->nparts + 1);
+    for (int i = 0; i < s->nlaunches; i++)
+        for (int k = 0; k < s->launches[i].nparts; k++)
+            if (s->launches[i].parts[k].work.adds > 0)
+                x->shown[x->nshown++] = (struct shown_part){s->launches[i].kernel, &s->launches[i].parts[k]};
+}
+
+static void put_part(const struct sim *s, const struct shown_part *x, FILE *out)
+{
+    const struct sim_work *w = &x->part->work;
+    char text[512];
+    const char *by;
+    double bound = sim_work_bound(s, w, &by) / 1e6;
+    int n = snprintf(text, sizeof text, "part: %.2f to %.2f us, bound %.2f us (%s); busy us:", (double)w->start / 1e6,
+                     (double)w->end / 1e6, bound, by);
+    for (int e = 0; e < ENGINE_SP; e++)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %s %.2f", engine_names[e], (double)w->busy[e] / 1e6);
+    snprintf(text + n, sizeof text - (size_t)n, " dma %.2f, %.3f MB", (double)w->dma_ps / 1e6,
+             (double)w->dma_bytes / 1e6);
+    put_static(s, x->kernel, text, x->part->node, -1, out);
+}
+
 static void put_statics(const struct sim *s, struct statics *x, FILE *out)
 {
     int n = 1;
@@ -104,8 +143,11 @@ static void put_statics(const struct sim *s, struct statics *x, FILE *out)
     x->steps = n;
     for (int k = 0; k < s->p->nkernels; k++, n++) {
         const struct kernel *kernel = &s->p->kernels[k];
-        put_static(s, k, kernel->name, kernel->ninsns ? kernel->insns[0].node : -1, -1, out);
+        put_static(s, k, kernel->name, only_node(kernel), -1, out);
     }
+    x->parts = n;
+    for (int i = 0; i < x->nshown; i++)
+        put_part(s, &x->shown[i], out);
     fprintf(out, "],\n\"nodes\":[");
     for (int i = 0; i < s->p->nnodes; i++) {
         fprintf(out, "%s", i ? "," : "");
@@ -121,14 +163,16 @@ static void put_statics(const struct sim *s, struct statics *x, FILE *out)
 
 /* ---- records ---- */
 
+enum { TRACK_STEPS, TRACK_PARTS, FIRST_TRACK };
+
 static int tracks_of(const struct sim *s)
 {
-    return 1 + s->o.cores * TRACK_COUNT; /* 0: steps */
+    return FIRST_TRACK + s->o.cores * TRACK_COUNT;
 }
 
 static void put_tracks(const struct sim *s, FILE *out)
 {
-    fprintf(out, "\"tracks\":[\"steps\"");
+    fprintf(out, "\"tracks\":[\"steps\",\"parts\"");
     for (int c = 0; c < s->o.cores; c++)
         for (int track = 0; track < TRACK_COUNT; track++)
             if (s->o.cores > 1)
@@ -141,7 +185,7 @@ static void put_tracks(const struct sim *s, FILE *out)
     fprintf(out, "],\n");
 }
 
-/* What the page keeps of a record; steps come after all records. */
+/* What the page keeps of a record; steps come after all records, then parts of steps. */
 struct row {
     double start;
     float dur;
@@ -150,17 +194,34 @@ struct row {
     uint8_t track, reason;
 };
 
+static struct row step_row(int64_t start, int64_t end, int32_t insn, int track)
+{
+    return (struct row){(double)start / 1e3,
+                        (float)((double)(end - start) / 1e3),
+                        (uint32_t)insn,
+                        -1,
+                        -1,
+                        (uint8_t)track,
+                        WHY_STEP};
+}
+
+static int rows_of(const struct sim *s, const struct statics *x)
+{
+    return s->nrecords + s->nlaunches + x->nshown;
+}
+
+/* A part is shown from the end of all before it to its own end. */
 static struct row row_of(const struct sim *s, const struct statics *x, int i)
 {
-    if (i >= s->nrecords) {
-        const struct sim_launch *l = &s->launches[i - s->nrecords];
-        return (struct row){(double)l->start / 1e3,
-                            (float)((double)(l->end - l->start) / 1e3),
-                            (uint32_t)(l->kernel < 0 ? x->calls + l->call : x->steps + l->kernel),
-                            -1,
-                            -1,
-                            0,
-                            WHY_STEP};
+    int step = i - s->nrecords, part = step - s->nlaunches;
+    if (part >= 0) {
+        const struct sim_work *w = &x->shown[part].part->work;
+        return step_row(w->end - w->adds, w->end, x->parts + part, TRACK_PARTS);
+    }
+    if (step >= 0) {
+        const struct sim_launch *l = &s->launches[step];
+        return step_row(l->work.start, l->work.end, l->kernel < 0 ? x->calls + l->call : x->steps + l->kernel,
+                        TRACK_STEPS);
     }
     const struct sim_record *r = &s->records[i];
     const struct sim_launch *l = &s->launches[r->launch];
@@ -170,7 +231,7 @@ static struct row row_of(const struct sim *s, const struct statics *x, int i)
                         insn,
                         r->cause,
                         r->instance,
-                        (uint8_t)(1 + r->core * TRACK_COUNT + r->track),
+                        (uint8_t)(FIRST_TRACK + r->core * TRACK_COUNT + r->track),
                         r->why};
 }
 
@@ -186,7 +247,7 @@ static struct row row_of(const struct sim *s, const struct statics *x, int i)
 
 static void put_rows(struct sim *s, const struct statics *x, FILE *out)
 {
-    int n = s->nrecords + s->nlaunches, npath = 0;
+    int n = rows_of(s, x), npath = 0;
     PUT_ROWS("start", start);
     PUT_ROWS("dur", dur);
     PUT_ROWS("insn", insn);
@@ -246,6 +307,7 @@ static void put_simulated(const struct html_run *r, FILE *out)
     put_string(out, line ? strtok(line, "\n") : "");
     fprintf(out, ",\n");
     free(line);
+    find_parts(s, &x, &scratch);
     put_statics(s, &x, out);
     put_tracks(s, out);
     put_rows(s, &x, out);

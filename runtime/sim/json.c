@@ -96,7 +96,44 @@ static void put_live(const struct sim *s, FILE *out)
     fprintf(out, "]");
 }
 
-void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out)
+static void put_work(const struct sim *s, const struct sim_work *w, FILE *out)
+{
+    const char *by;
+    double bound = sim_work_bound(s, w, &by);
+    fprintf(out,
+            "\"begins_us\":%.6f,\"ends_us\":%.6f,\"adds_us\":%.6f,\"bound_us\":%.6f,\"bound_by\":\"%s\","
+            "\"chain_us\":%.6f,\"instructions\":%lld,\"mfu\":%.6f,\"dma_bytes\":%lld,\"dma_pieces\":%lld,"
+            "\"busy_us\":{",
+            us(w->start), us(w->end), us(w->adds), bound / 1e6, by, us(w->chain), (long long)w->insns,
+            sim_work_mfu(s, w), (long long)w->dma_bytes, (long long)w->dma_pieces);
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        fprintf(out, "\"%s\":%.6f,", engine_names[e], us(w->busy[e]));
+    fprintf(out, "\"dma\":%.6f}", us(w->dma_ps));
+}
+
+static void put_steps(const struct sim *s, FILE *out)
+{
+    fprintf(out, "\"steps\":[");
+    for (int i = 0; i < s->nlaunches; i++) {
+        const struct sim_launch *l = &s->launches[i];
+        fprintf(out, "%s{\"step\":", i ? "," : "");
+        put_string(out, sim_step_name(s, l));
+        fprintf(out, ",\"instances\":%lld,\"at_a_time\":%d,", (long long)l->instances, l->overlap);
+        put_work(s, &l->work, out);
+        fprintf(out, ",\"parts\":[");
+        for (int k = 0; k < l->nparts; k++) {
+            fprintf(out, "%s{\"node\":", k ? "," : "");
+            put_string(out, l->parts[k].node >= 0 ? s->p->nodes[l->parts[k].node].name : "");
+            fprintf(out, ",");
+            put_work(s, &l->parts[k].work, out);
+            fprintf(out, "}");
+        }
+        fprintf(out, "]}");
+    }
+    fprintf(out, "],\"parts_missing\":%s", s->parts_missing ? "true" : "false");
+}
+
+void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, FILE *out)
 {
     fprintf(out, "{\"latency_us\":%.6f,\"bound_us\":%.6f,\"bound_by\":\"%s\",\"chain_us\":%.6f,",
             y->latency_us, y->bound_us, y->bound_by, y->chain_us);
@@ -117,5 +154,9 @@ void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out)
     put_path(s, y, out);
     fprintf(out, ",");
     put_live(s, out);
+    if (steps) {
+        fprintf(out, ",");
+        put_steps(s, out);
+    }
     fprintf(out, "}\n");
 }

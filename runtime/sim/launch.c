@@ -42,6 +42,7 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
                                           .write_track = -1,
                                           .filled = {.record = -1},
                                           .drained = {.record = -1},
+                                          .part = -1,
                                           .first = -1,
                                           .reach = l->f->reach};
     for (int s = 0; s < nsemaphores; s++)
@@ -64,8 +65,8 @@ static void close_instance(struct launch_state *l, struct instance *i)
         add_live(s, x->first, sbuf ? bytes : 0, sbuf ? 0 : bytes);
         add_live(s, x->last, sbuf ? -bytes : 0, sbuf ? 0 : -bytes);
     }
-    if (i->chain > s->launches[l->launch].chain)
-        s->launches[l->launch].chain = i->chain;
+    if (i->chain > s->launches[l->launch].work.chain)
+        s->launches[l->launch].work.chain = i->chain;
     if (i->reach > s->chain)
         s->chain = i->reach;
     l->c->rooms[i->room].over = true;
@@ -338,18 +339,25 @@ static void give_signals(struct instance *i, const struct number_insn *n, const 
     }
 }
 
-/* The chains of results that an instruction continues, of the step and of the program. */
-static void chains(const struct instance *i, const struct number_insn *n, int64_t *chain, int64_t *reach)
+struct chains { /* ps; of results of the step, of one part of it, of the program */
+    int64_t step, part, program;
+};
+
+/* Those that an instruction continues. */
+static struct chains chains(const struct instance *i, const struct number_insn *n)
 {
-    *chain = 0;
+    struct chains c = {0};
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
         if (!ap->reads || (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM))
             continue;
         const struct tile_state *t = &i->tiles[ap->tensor];
-        *reach = t->reach > *reach ? t->reach : *reach;
-        *chain = t->chain > *chain ? t->chain : *chain;
+        c.program = t->reach > c.program ? t->reach : c.program;
+        c.step = t->chain > c.step ? t->chain : c.step;
+        if (t->part == n->part && t->part_chain > c.part)
+            c.part = t->part_chain;
     }
+    return c;
 }
 
 /* The chain of the program's results in HBM that an instruction continues, when it is issued. */
@@ -358,13 +366,23 @@ static int64_t reach_before(const struct launch_state *l, const struct number_in
     return n->naccesses ? l->c->engines[n->engine].begin.reach : l->f->reach;
 }
 
+/* A result of the part, or none that is kept, is there at `end`, after a chain of the part's. */
+static void note_part(struct sim_work *part, int64_t end, int64_t chain)
+{
+    if (!part)
+        return;
+    part->end = end > part->end ? end : part->end;
+    part->chain = chain > part->chain ? chain : part->chain;
+}
+
 /* What the instruction leaves to others: it began at `start`, its results are there at `end`. */
 static void touch(struct launch_state *l, struct instance *i, const struct number_insn *n,
                   int64_t start, struct moment end, int64_t cost, int64_t reach)
 {
-    int64_t chain;
-    chains(i, n, &chain, &reach);
-    chain += cost, reach += cost;
+    struct chains c = chains(i, n);
+    int64_t chain = c.step + cost;
+    reach = (c.program > reach ? c.program : reach) + cost;
+    note_part(part_work(&l->s->launches[l->launch], n), end.at, c.part + cost);
     for (int a = 0; a < n->naps; a++) {
         const struct number_ap *ap = &n->ap[a];
         if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
@@ -377,6 +395,7 @@ static void touch(struct launch_state *l, struct instance *i, const struct numbe
         t->written = end, t->write_start = start;
         t->write_track = n->dma ? TRACK_QUEUE + n->engine : n->engine;
         t->chain = chain, t->reach = reach;
+        t->part = n->part, t->part_chain = c.part + cost;
     }
     note_accesses(l, n, in_grid(l, i->index), end, reach);
     i->chain = chain > i->chain ? chain : i->chain;
@@ -386,6 +405,13 @@ static void touch(struct launch_state *l, struct instance *i, const struct numbe
     i->end.record = last >= 0 ? last : i->end.record;
 }
 
+static void note_busy(struct sim_work *x, int engine, int64_t start, int64_t ps)
+{
+    x->busy[engine] += ps, x->insns++;
+    if (x->start < 0 || start < x->start)
+        x->start = start;
+}
+
 static void account(struct launch_state *l, const struct candidate *c, int64_t idle, int64_t ps)
 {
     struct sim *s = l->s;
@@ -393,9 +419,10 @@ static void account(struct launch_state *l, const struct candidate *c, int64_t i
     struct sim_track *y = &s->tracks[l->core][engine];
     y->busy += ps, y->insns++;
     struct sim_launch *x = &s->launches[l->launch];
-    x->busy[engine] += ps, x->insns++;
-    if (x->start < 0 || c->at.at < x->start)
-        x->start = c->at.at;
+    struct sim_work *part = part_work(x, c->n);
+    note_busy(&x->work, engine, c->at.at, ps);
+    if (part)
+        note_busy(part, engine, c->at.at, ps);
     s->insns++;
     if (idle <= 0)
         return;
@@ -477,7 +504,11 @@ static void count_work(struct launch_state *l, const struct number_insn *n, cons
             break;
         }
     s->matmul_flops += w->matmul;
-    s->launches[l->launch].matmul_flops += w->matmul;
+    struct sim_launch *x = &s->launches[l->launch];
+    struct sim_work *part = part_work(x, n);
+    x->work.matmul_flops += w->matmul;
+    if (part)
+        part->matmul_flops += w->matmul;
     s->pe_flops += w->array;
     s->hbm_read += w->read;
     s->hbm_written += w->written;

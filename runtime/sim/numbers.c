@@ -132,6 +132,32 @@ static void mark_rewritten(struct number_kernel *k, int nslots, struct arena *a)
             }
 }
 
+/* The part of a node: of an earlier one of the same name, which is the same node of the model, or a new one. */
+static int part_of(struct number_kernel *k, const struct program_node *nodes, int node)
+{
+    for (int i = 0; node >= 0 && *nodes[node].name && i < k->nparts; i++)
+        if (k->part_nodes[i] >= 0 && !strcmp(nodes[k->part_nodes[i]].name, nodes[node].name))
+            return i;
+    k->part_nodes[k->nparts] = node;
+    return k->nparts++;
+}
+
+static void number_parts(struct number_kernel *k, const struct program *p, struct arena *a)
+{
+    struct arena scratch = {0};
+    bool *used = ARENA_ARRAY(&scratch, bool, p->nnodes + 1); /* by node, from -1 on */
+    int *part = ARENA_ARRAY(&scratch, int, p->nnodes + 1);
+    for (int i = 0; i < k->ninsns; i++)
+        used[k->insns[i].node + 1] |= k->insns[i].op != INSN_loop && k->insns[i].op != INSN_end;
+    k->part_nodes = ARENA_ARRAY(a, int32_t, k->ninsns + 1);
+    for (int node = -1; node < p->nnodes; node++)
+        if (used[node + 1])
+            part[node + 1] = part_of(k, p->nodes, node);
+    for (int i = 0; i < k->ninsns; i++)
+        k->insns[i].part = part[k->insns[i].node + 1];
+    arena_free(&scratch);
+}
+
 /* ---- streams ---- */
 
 static int end_of(const struct kernel *k, int loop)
@@ -229,6 +255,8 @@ bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, s
         out->queues[k->insns[i].engine] |= out->insns[i].dma;
     if (c.ok)
         mark_rewritten(out, s->p->nslots, a);
+    if (c.ok)
+        number_parts(out, s->p, a);
     for (int e = 0; e < ENGINE_COUNT && c.ok; e++)
         out->streams[e] = stream_of(&c, e);
     return c.ok || fail_in(d, "kernel '%s'", k->name ? k->name : "");

@@ -67,7 +67,7 @@ struct number_insn {
     bool varies;          /* its work changes with the variables */
     uint8_t nwaits, naps;
     int16_t signal[2];
-    int32_t node;
+    int32_t node, part; /* part: of the kernel's */
     struct number_wait {
         int32_t semaphore;
         struct sim_number value;
@@ -116,6 +116,8 @@ struct number_kernel {
     bool queues[ENGINE_COUNT]; /* engines that start transfers */
     int64_t *tile_bytes; /* of a partition, per tile */
     int64_t sbuf, psum;  /* bytes of a partition that an instance takes */
+    int nparts;
+    int32_t *part_nodes; /* source nodes of its instructions, by number, -1: none; of those of one name the first */
     int nuses;
     struct number_use *uses;
     int naccesses;

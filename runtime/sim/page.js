@@ -1,6 +1,6 @@
 'use strict';
 // The time line of one or two runs. DATA.runs is written by html.c: arrays in base64, times in ns.
-const HUES = { pe: 212, act: 28, pool: 280, dve: 150, sp: 340, steps: 225, queue: 185 };
+const HUES = { pe: 212, act: 28, pool: 280, dve: 150, sp: 340, steps: 225, parts: 255, queue: 185 };
 const GAP = 4, RULER = 22, HEAD = 24, LEVELS = 17;
 const $ = id => document.getElementById(id);
 const canvas = $('view'), ink = canvas.getContext('2d');
@@ -18,6 +18,9 @@ function bytesOf(text) {
 function makeTrack(name, key, hue) {
     return { name, key, hue, index: [], depth: 1, busy: 0, level: null };
 }
+
+// Steps, and their parts: each from the end of those before it to its own.
+const ofSteps = track => track.key === 'steps' || track.key === 'parts';
 
 // Puts transfers that move at the same time one below the other.
 function stack(run, track) {
@@ -143,9 +146,9 @@ function layout() {
         y += HEAD;
         for (const track of run.tracks) {
             const tall = track.depth > 1 ? tracks * 0.6 * track.depth
-                : track.key === 'steps' ? Math.min(tracks, 24) : tracks;
+                : ofSteps(track) ? Math.min(tracks, 24) : tracks;
             rows.push({ run, track, y, tall });
-            const share = track.key === 'steps' ? '' : (100 * Math.min(1, track.busy / run.span)).toFixed(1) + '%';
+            const share = ofSteps(track) ? '' : (100 * Math.min(1, track.busy / run.span)).toFixed(1) + '%';
             label(track.name, track.depth > 1 ? '' : share, y, tall);
             y += tall + GAP;
         }
@@ -187,9 +190,15 @@ const staticOf = (run, r) => run.statics[run.insn[r]];
 const opOf = text => text.split(' ')[0].replace(/^[a-z]+\./, '');
 const escape = s => String(s).replace(/[&<>"]/g, c => '&#' + c.charCodeAt(0) + ';');
 
+// What a bar is called: a step by its kernel, a part by its node, else by the instruction.
+function titleOf(run, r) {
+    const [, words, node] = staticOf(run, r), key = run.trackOf[r].key;
+    return key === 'steps' ? words : key === 'parts' ? run.nodes[node] || 'part' : opOf(words);
+}
+
 function describe(run, r, full) {
     const [kernel, text, node, more] = staticOf(run, r);
-    let html = '<b>' + escape(opOf(text)) + '</b> ' + time(run.dur[r]) + ' <i>at ' + time(run.start[r]) + '</i>';
+    let html = '<b>' + escape(titleOf(run, r)) + '</b> ' + time(run.dur[r]) + ' <i>at ' + time(run.start[r]) + '</i>';
     if (node >= 0 && run.nodes[node]) html += '<br>node ' + escape(run.nodes[node]);
     if (run.simulated) html += '<br><i>kernel ' + escape(run.kernels[kernel] || '-') +
         (more === undefined ? '' : ', instruction ' + more) +
@@ -271,8 +280,8 @@ function drawTrack(row, c) {
 }
 
 function text(run, r, x, y, room) {
-    const [, words, node] = staticOf(run, r), name = node >= 0 ? run.nodes[node] : '';
-    let label = opOf(words);
+    const node = staticOf(run, r)[2], name = node >= 0 ? run.nodes[node] : '';
+    let label = titleOf(run, r);
     if (name && name !== label && room > 90) label += '  ' + name;
     const fits = Math.floor(room / 5.6);
     ink.fillStyle = (dark() ? '#ffffff' : '#14171c') + (state.query && !matched(run, r) ? '55' : '');
@@ -461,7 +470,7 @@ function search(query) {
             (text + '\n' + (run.nodes[node] || '') + '\n' + (run.kernels[kernel] || '')).toLowerCase().includes(state.query));
         if (state.query)
             for (let r = 0; r < run.start.length; r++)
-                if (matched(run, r) && run.trackOf[r].key !== 'steps') state.matches.push({ run, r });
+                if (matched(run, r) && !ofSteps(run.trackOf[r])) state.matches.push({ run, r });
     }
     state.matches.sort((a, b) => runs.indexOf(a.run) - runs.indexOf(b.run) || a.run.start[a.r] - b.run.start[b.r]);
     $('found').textContent = state.query ? state.matches.length + ' found' : '';

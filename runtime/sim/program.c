@@ -127,26 +127,26 @@ static void plain_call(struct run *r, int call)
     int64_t ps = (int64_t)llround(ns * 1000);
     *l = (struct sim_launch){.kernel = -1,
                              .call = call,
-                             .start = r->now.at,
-                             .end = r->now.at + ps,
-                             .adds = ps,
                              .overlap = 1,
-                             .busy[ENGINE_POOL] = ps};
+                             .work = {.start = r->now.at,
+                                      .end = r->now.at + ps,
+                                      .adds = ps,
+                                      .busy[ENGINE_POOL] = ps}};
     watch_reads(s, c->in, c->nin, r->now.known); /* its faults name the step */
     s->chain += ps;
-    s->tracks[0][ENGINE_POOL].busy += l->end - l->start;
+    s->tracks[0][ENGINE_POOL].busy += ps;
     s->tracks[0][ENGINE_POOL].insns++;
     s->hbm_read += (int64_t)bytes; /* results included */
     s->hbm_useful += (int64_t)bytes;
-    struct sim_record x = {.ready = l->start,
-                           .start = l->start,
-                           .end = l->end,
+    struct sim_record x = {.ready = l->work.start,
+                           .start = l->work.start,
+                           .end = l->work.end,
                            .cause = r->now.record,
                            .insn = -1,
                            .launch = s->nlaunches - 1,
                            .track = ENGINE_POOL,
                            .why = WHY_STEP};
-    r->now = (struct moment){l->end, add_record(s, x),
+    r->now = (struct moment){l->work.end, add_record(s, x),
                              clock_after(s, r->now.known, 0, ENGINE_POOL)};
     if (!c->nregions)
         watch_writes(s, c->out, c->nout, r->now.known);

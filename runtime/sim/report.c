@@ -14,7 +14,8 @@ static double part(double a, double b)
 
 static const char *node_name(const struct sim *s, int node)
 {
-    return node >= 0 && *s->p->nodes[node].name ? s->p->nodes[node].name : "-";
+    const struct program_node *n = node >= 0 ? &s->p->nodes[node] : NULL;
+    return n && *n->name ? n->name : n && *n->source ? n->source : "-";
 }
 
 static void print_head(const struct sim *s, FILE *out)
@@ -125,43 +126,46 @@ void sim_print(struct sim *s, const struct sim_summary *y, FILE *out)
 
 /* ---- steps ---- */
 
-/* Of one step: what no order of its instructions is faster than, and by what. */
-static double step_bound(const struct sim *s, const struct sim_launch *l, const char **by)
+/* Up to the name; `counts`: instances, and how many at a time. */
+static void print_work(const struct sim *s, const struct sim_work *w, const char *counts, FILE *out)
 {
-    double max = (double)l->chain;
-    *by = "chain";
-    for (int e = 0; e < ENGINE_COUNT; e++)
-        if ((double)l->busy[e] / s->o.cores > max)
-            max = (double)l->busy[e] / s->o.cores, *by = engine_names[e];
-    if ((double)l->dma_ps / s->o.cores > max)
-        max = (double)l->dma_ps / s->o.cores, *by = "dma";
-    return max;
+    const char *by;
+    double bound = sim_work_bound(s, w, &by);
+    fprintf(out, "%10.2f %10.2f %9.2f %9.2f %6s %5.2f %s %9.3f %8lld", us(w->start), us(w->end),
+            us(w->adds), bound / 1e6, by, bound > 0 ? (double)w->adds / bound : 0, counts,
+            (double)w->dma_bytes / 1e6,
+            (long long)(w->dma_pieces ? w->dma_bytes / w->dma_pieces : 0));
+    for (int e = 0; e < ENGINE_SP; e++)
+        fprintf(out, " %7.2f", us(w->busy[e]));
+    fprintf(out, " %7.2f %6.1f%%", us(w->dma_ps), 100 * sim_work_mfu(s, w));
 }
 
 static void print_step(const struct sim *s, const struct sim_launch *l, FILE *out)
 {
-    const char *by, *name = l->kernel >= 0 ? s->p->kernels[l->kernel].name
-                                           : op_name(s->p->calls[l->call].op);
-    double ps = (double)l->adds, bound = step_bound(s, l, &by);
-    fprintf(out, "%10.2f %9.2f %9.2f %6s %5.2f %9lld %9d %9.3f %8lld", us(l->start), us(l->adds),
-            bound / 1e6, by, bound > 0 ? ps / bound : 0, (long long)l->instances, l->overlap,
-            (double)l->dma_bytes / 1e6,
-            (long long)(l->dma_pieces ? l->dma_bytes / l->dma_pieces : 0));
-    for (int e = 0; e < ENGINE_SP; e++)
-        fprintf(out, " %7.2f", us(l->busy[e]));
-    fprintf(out, " %7.2f %6.1f%%  %s\n", us(l->dma_ps),
-            part(l->matmul_flops / peak_flops(s->m) / s->o.cores,
-                 (double)(l->end - l->start) / 1e12),
-            name ? name : "-");
+    char counts[64];
+    snprintf(counts, sizeof counts, "%9lld %9d", (long long)l->instances, l->overlap);
+    print_work(s, &l->work, counts, out);
+    fprintf(out, "  %s\n", sim_step_name(s, l));
+    snprintf(counts, sizeof counts, "%9s %9s", "-", "-");
+    for (int i = 0; i < l->nparts; i++) {
+        print_work(s, &l->parts[i].work, counts, out);
+        fprintf(out, "    %s\n", node_name(s, l->parts[i].node));
+    }
 }
 
 void sim_print_steps(const struct sim *s, FILE *out)
 {
-    fprintf(out, "%10s %9s %9s %6s %5s %9s %9s %9s %8s", "begins us", "adds us", "bound us", "by",
-            "ratio", "instances", "at a time", "MB", "a piece");
+    if (s->nparts)
+        fprintf(out, "Below a step of several nodes each has a line: its part of the step. Parts run beside each "
+                     "other, so that their times\nand bounds overlap. What they add (how much later one ends than all "
+                     "before it) and the work of engines sum up to the step's.\n");
+    if (s->parts_missing)
+        fprintf(out, "There are too many parts: those of later steps are left out.\n");
+    fprintf(out, "%10s %10s %9s %9s %6s %5s %9s %9s %9s %8s", "begins us", "ends us", "adds us",
+            "bound us", "by", "ratio", "instances", "at a time", "MB", "a piece");
     for (int e = 0; e < ENGINE_SP; e++)
         fprintf(out, " %7s", engine_names[e]);
-    fprintf(out, " %7s %7s  step\n", "dma us", "MFU");
+    fprintf(out, " %7s %7s  step or node\n", "dma us", "MFU");
     for (int i = 0; i < s->nlaunches; i++)
         print_step(s, &s->launches[i], out);
 }

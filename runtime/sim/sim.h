@@ -82,16 +82,27 @@ struct sim_record { /* one executed instruction, transfer or call */
     uint8_t track, why, core;
 };
 
-struct sim_launch {       /* one executed step */
-    int32_t kernel, call; /* the other is -1 */
-    int64_t start, end;
-    int64_t instances, insns;
-    int overlap;
+struct sim_work { /* of a step, or of a part of one */
+    int64_t start, end, insns;
     int64_t busy[TRACK_COUNT];             /* ps, over both cores */
     int64_t dma_ps, dma_bytes, dma_pieces; /* transfers: time of a core's DMA engines */
     double matmul_flops;
     int64_t chain; /* longest chain of results in one instance */
-    int64_t adds;  /* ps by which it ends later than all steps before it */
+    int64_t adds;  /* ps by which it ends later than all steps and parts before it */
+};
+
+struct sim_part { /* what a step's kernel does for one source node */
+    int32_t node; /* of program.nodes, -1 none */
+    struct sim_work work;
+};
+
+struct sim_launch {       /* one executed step */
+    int32_t kernel, call; /* the other is -1 */
+    int64_t instances;
+    int overlap;
+    struct sim_work work;
+    struct sim_part *parts; /* of a kernel of several nodes, by node; NULL: of one, or not kept */
+    int nparts;
 };
 
 struct sim_track {
@@ -122,6 +133,8 @@ struct sim {
     double dma_busy; /* ps: mean of a core's DMA engines, summed over cores */
     struct sim_launch *launches;
     int nlaunches, launches_cap;
+    int nparts;         /* of all launches */
+    bool parts_missing; /* there were too many to keep those of later launches */
     struct sim_record *records;
     int nrecords, records_cap;
     bool truncated; /* more instructions than max_records */
@@ -173,15 +186,20 @@ struct sim_summary {
     int nadvice;
 };
 void sim_summarise(struct sim *s, struct sim_summary *out);
+/* What no order of a step's or a part's instructions is faster than, in ps, and by what. */
+double sim_work_bound(const struct sim *s, const struct sim_work *w, const char **by);
+double sim_work_mfu(const struct sim *s, const struct sim_work *w);
+const char *sim_step_name(const struct sim *s, const struct sim_launch *l);
 /* Records on the critical path, last first, in the arena of s. */
 int32_t *sim_path(struct sim *s, int *n);
 
 /* ---- output ---- */
 
 void sim_print(struct sim *s, const struct sim_summary *y, FILE *out); /* the text report */
-void sim_print_steps(const struct sim *s, FILE *out); /* a line for each executed step */
+/* A line for each executed step, and below it one for each of its parts. */
+void sim_print_steps(const struct sim *s, FILE *out);
 void sim_print_last_line(const struct sim_summary *y, FILE *out);
-void sim_print_json(struct sim *s, const struct sim_summary *y, FILE *out);
+void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, FILE *out);
 /* Two runs beside each other: totals, and the nodes whose time differs most. */
 void sim_print_comparison(const struct sim *a, const struct sim_summary *ya, const char *name_a,
                           const struct sim *b, const struct sim_summary *yb, const char *name_b,

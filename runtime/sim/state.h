@@ -57,6 +57,8 @@ struct tile_state {
     struct moment filled, drained; /* transfers of a queue into it, out of it */
     int64_t first, last;           /* use; first -1: none yet */
     int64_t chain;                 /* longest chain of the step's results up to its content */
+    int64_t part_chain;            /* of those of one part */
+    int32_t part;                  /* which; -1: not written yet */
     int64_t reach;                 /* the same, of the program's */
 };
 
@@ -228,6 +230,12 @@ struct flight {
     struct moment before; /* of the next step */
     struct core_state *cores;
 };
+
+/* The instruction's part of the step's work; NULL: parts are not kept. */
+static inline struct sim_work *part_work(const struct sim_launch *l, const struct number_insn *n)
+{
+    return l->parts ? &l->parts[n->part].work : NULL;
+}
 
 static inline struct step_state *step_at(struct flight *f, int step)
 {

@@ -232,6 +232,22 @@ static int overlap_of(const struct sim *s, const struct number_kernel *k)
     return s->o.overlap && s->o.overlap < n ? s->o.overlap : n;
 }
 
+enum { MAX_PARTS = 1 << 20 }; /* of all launches */
+
+static void add_parts(struct sim *s, struct sim_launch *l, const struct number_kernel *k)
+{
+    if (k->nparts < 2)
+        return;
+    if (s->nparts + k->nparts > MAX_PARTS) {
+        s->parts_missing = true;
+        return;
+    }
+    s->nparts += l->nparts = k->nparts;
+    l->parts = ARENA_ARRAY(&s->arena, struct sim_part, k->nparts);
+    for (int i = 0; i < k->nparts; i++)
+        l->parts[i] = (struct sim_part){.node = k->part_nodes[i], .work.start = -1};
+}
+
 static struct sim_launch *add_launch(struct flight *f, const struct number_kernel *k)
 {
     struct sim *s = f->s;
@@ -239,9 +255,10 @@ static struct sim_launch *add_launch(struct flight *f, const struct number_kerne
     struct sim_launch *l = &s->launches[s->nlaunches++];
     *l = (struct sim_launch){.kernel = k->index,
                              .call = -1,
-                             .start = -1,
                              .instances = k->instances,
-                             .overlap = overlap_of(s, k)};
+                             .overlap = overlap_of(s, k),
+                             .work.start = -1};
+    add_parts(s, l, k);
     int64_t flops = dim_value(s->o.values, k->k->flops);
     s->kernel_flops += flops > 0 && flops != DIM_NOT_BOUND ? (double)flops : 0;
     return l;
@@ -297,12 +314,24 @@ static int64_t useful_reads(const struct flight *f, const struct step_state *x)
     return sum;
 }
 
+/* The step, or a part of it, is over; `before`: when all before it were. */
+static void finish_work(struct sim_work *w, int64_t before)
+{
+    w->end = w->end > 0 ? w->end : before;
+    w->start = w->start < 0 ? w->end : w->start;
+    w->adds = w->end > before ? w->end - before : 0;
+}
+
 static void finish_step(struct flight *f, struct step_state *x)
 {
     struct sim_launch *l = &f->s->launches[x->on[0].launch];
-    l->end = x->end.at > 0 ? x->end.at : f->end.at;
-    l->start = l->start < 0 ? l->end : l->start;
-    l->adds = l->end > f->end.at ? l->end - f->end.at : 0;
+    int64_t before = f->end.at;
+    l->work.end = x->end.at;
+    finish_work(&l->work, before);
+    for (int i = 0; i < l->nparts; i++) {
+        finish_work(&l->parts[i].work, before);
+        before += l->parts[i].work.adds;
+    }
     f->end = later(f->end, x->end);
     f->s->hbm_useful += useful_reads(f, x);
 }

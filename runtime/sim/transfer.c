@@ -77,6 +77,14 @@ static void explain(const struct flying *f, struct sim_record *r)
         r->why = WHY_DMA, r->cause = other.record, r->ready = other.at;
 }
 
+static void note_transfer(struct sim_work *x, const struct sim_record *r, const struct demand *w, int64_t dma_ps)
+{
+    x->busy[r->track] += r->end - r->start;
+    x->dma_ps += dma_ps;
+    x->dma_bytes += w->bytes;
+    x->dma_pieces += w->runs;
+}
+
 static void account(const struct flying *f, const struct sim_record *r)
 {
     struct sim *s = f->l->s;
@@ -86,10 +94,10 @@ static void account(const struct flying *f, const struct sim_record *r)
     int64_t engines = f->l->c->dma.n;
     s->dma_busy += (double)(w->runs * w->run_ps) / (double)engines;
     y->busy += r->end - r->start, y->insns++;
-    x->busy[r->track] += r->end - r->start;
-    x->dma_ps += w->runs * w->run_ps / engines;
-    x->dma_bytes += w->bytes;
-    x->dma_pieces += w->runs;
+    struct sim_work *part = part_work(x, f->n);
+    note_transfer(&x->work, r, w, w->runs * w->run_ps / engines);
+    if (part)
+        note_transfer(part, r, w, w->runs * w->run_ps / engines);
     s->dma_bytes += w->bytes;
     s->transfers++;
 }

@@ -75,7 +75,8 @@ static const struct option rows[] = {
      "a step begins when the one before is complete, as if a barrier stood between them", NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "one JSON object", NULL, 0},
     {"--steps", NULL, OPTION_SWITCH, AT(steps),
-     "a line for each step: its time, bound, transfers and products", NULL, 0},
+     "a line for each step, and for each node of a step of several: time, bound, transfers, products; with --json too",
+     NULL, 0},
     {"--html", "FILE", OPTION_TEXT, AT(html), "the time line as a page; with --compare, both", NULL,
      0},
     {"--profile", "TRACE", OPTION_TEXT, AT(profile),
@@ -277,7 +278,7 @@ static int run(struct arguments *a, struct diag *d)
     ok = ok && (!a->perfetto || write_perfetto(x.s, a->perfetto, d));
     ok = ok && (!a->html || write_html(a, &x, &other, d));
     if (ok && a->json) {
-        sim_print_json(x.s, &x.y, stdout);
+        sim_print_json(x.s, &x.y, a->steps, stdout);
     } else if (ok && a->steps) {
         sim_print_steps(x.s, stdout);
         sim_print_last_line(&x.y, stdout);

@@ -61,11 +61,41 @@ refuses 1 digits.neff --shape image=4,1,28
 "$xsim" digits.neff --in-turn --steps >steps.txt
 kernels=$("$xsim" digits.neff | sed -n 's/.*: \([0-9]*\) kernels, \([0-9]*\) calls.*/\1 + \2/p')
 [ "$(wc -l <steps.txt)" -eq $(($kernels + 2)) ] || failed "--steps: $(wc -l <steps.txt) lines, $kernels steps"
-awk 'NR > 1 && /^ / && ($5 < 0.999 || $2 <= 0) { exit 1 }' steps.txt || failed "--steps: a step below its bound"
+awk 'NR > 1 && /^ / && ($6 < 0.999 || $3 <= 0) { exit 1 }' steps.txt || failed "--steps: a step below its bound"
 "$xsim" digits.neff --steps | awk -v steps=$(wc -l <steps.txt) '
-    NR > 1 && /^ / { sum += $2 }
+    NR > 1 && /^ / { sum += $3 }
     /^latency/ { gsub(",", ""); exit !(sum > $2 - steps * 0.01 && sum < $2 + steps * 0.01) }' ||
     failed "--steps: what steps add is not the latency"
+
+# Layers that became one kernel: a part for each of them, which together do what the step does.
+"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 --shape batch=1 -o chained.neff
+"$xsim" chained.neff --steps >chained.txt
+layers=$(awk '$7 == "-" { printf "%s ", $17 }' chained.txt)
+[ "$layers" = "/conv1 /pool1 /conv2 /pool2 /fc /softmax " ] || failed "--steps: parts of a chained kernel: $layers"
+grep -q '  /conv1 to /softmax$' chained.txt || failed "--steps: the name of a chained kernel"
+"$xcc" bert_base/model.onnx -q --target trn2 --shape batch=1 -o bert_chained.neff
+for name in chained bert_chained; do
+    for flags in "" --in-turn "--cores 2"; do
+        "$xsim" $name.neff --steps $flags | awk '
+            function compare(column, rounded,   d) {
+                d = sum[column] - step[column]
+                if (parts && (d > rounded * (parts + 1) || -d > rounded * (parts + 1))) bad = 1
+            }
+            function compare_all(   i) {
+                compare(3, 0.006) # adds
+                compare(9, 0.0006) # MB
+                for (i = 11; i <= 15; i++) compare(i, 0.006) # engines, DMA
+            }
+            $7 ~ /^[0-9]/ { compare_all(); parts = 0; for (i = 3; i <= 15; i++) { step[i] = $i; sum[i] = 0 } }
+            $7 == "-" { parts++; all++; for (i = 3; i <= 15; i++) sum[i] += $i; if ($4 > $2 - $1 + 0.011) bad = 1 }
+            END { compare_all(); exit bad || all < 6 }' || failed "--steps $flags: parts of $name do not make up its steps"
+    done
+done
+"$xsim" chained.neff --steps --json | grep -q '"parts":\[{"node":"/conv1","begins_us":' || failed "--steps --json"
+"$xsim" chained.neff --json | grep -q '"steps"' && failed "--json without --steps has steps"
+"$xsim" chained.neff --html chained.html >/dev/null
+grep -q '"tracks":\["steps","parts","pe"' chained.html && grep -q '"part: [0-9].* bound ' chained.html ||
+    failed "--html: no parts"
 apart=$("$xsim" digits.neff --in-turn | sed -n 's/^latency \([0-9]*\).*/\1/p')
 [ "$("$xsim" digits.neff | sed -n 's/^latency \([0-9]*\).*/\1/p')" -lt "$apart" ] || failed "--in-turn is not slower"
 "$xsim" --constants | grep -q dma_start_ns || failed "--constants"

@@ -14,7 +14,7 @@ fails=0
 bad() { echo "FAILED: $*"; fails=1; }
 
 "$build/frontend/xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
-"$build/frontend/xcc" "$source/models/digits/digits.onnx" -q --target trn2 -o other.neff
+"$build/frontend/xcc" "$source/models/digits/digits.onnx" -q --target trn2 --shape batch=1 -o other.neff
 "$build/runtime/xrun" digits.neff "$source/models/digits/digit_3.npy" --profile trace.json >/dev/null
 "$build/runtime/sim/xsim" digits.neff --html page.html --compare other.neff --profile trace.json >/dev/null
 size=$(wc -c <page.html)
@@ -38,7 +38,7 @@ function painted() {
 {
     paint();
     const tracks = [...document.querySelectorAll('#labels .track')].map(l => l.firstChild.textContent);
-    for (const name of ['steps', 'pe', 'act', 'dve', 'sp', 'q.sp', 'SBUF', 'PSUM', 'thread 0'])
+    for (const name of ['steps', 'parts', 'pe', 'act', 'dve', 'sp', 'q.sp', 'SBUF', 'PSUM', 'thread 0'])
         check('track ' + name, tracks.includes(name));
     check('two runs and a trace', document.querySelectorAll('#labels .run').length === 3);
     check('a picture', painted() > 20);
@@ -69,6 +69,10 @@ function painted() {
     canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: canvas.getBoundingClientRect().left + xOf(row.run.span / 2),
         clientY: canvas.getBoundingClientRect().top + row.y + 5, bubbles: true }));
     check('hovering tells', !document.getElementById('tip').hidden && document.getElementById('tip').textContent.length > 10);
+    const parts = rows.find(r => r.track.key === 'parts');
+    check('a part for each layer', parts.track.index.map(r => titleOf(parts.run, r)).join() ===
+        '/conv1,/pool1,/conv2,/pool2,/fc,/softmax');
+    check('parts fill the run', Math.abs(parts.track.busy - parts.run.span) < 1);
     box.value = 'nothing has this name';
     box.dispatchEvent(new Event('input', { bubbles: true }));
     check('search of nothing', document.getElementById('found').textContent === '0 found');

@@ -87,6 +87,45 @@ static void test_chain(void **state)
     done(s);
 }
 
+static int64_t part_sum(const struct sim_launch *l, int track)
+{
+    int64_t ps = 0;
+    for (int i = 0; i < l->nparts; i++)
+        ps += l->parts[i].work.busy[track];
+    return ps;
+}
+
+/* The load is of node a, the copy and the store are of node b. */
+static void test_parts(void **state)
+{
+    struct sim *s = simulate(one, NULL, 1, 0);
+    const struct sim_launch *l = &s->launches[0];
+    double transfer = START + 8 * ROW_2K, copy = DVE(ACCESS + 512);
+    assert_int_equal(l->nparts, 2);
+    const struct sim_work *a = &l->parts[0].work, *b = &l->parts[1].work;
+    assert_int_equal(l->parts[0].node, 0);
+    assert_int_equal(l->parts[1].node, 1);
+    assert_int_equal(a->start, 0);
+    assert_ns(a->end, ISSUE + transfer);
+    assert_ns(a->chain, ISSUE + transfer);
+    assert_int_equal(b->start, a->end);
+    assert_int_equal(b->end, s->latency);
+    assert_ns(b->chain, DVE(512) + ISSUE + transfer);
+    assert_int_equal(a->adds + b->adds, l->work.adds);
+    assert_ns(a->busy[ENGINE_DVE], 0);
+    assert_ns(b->busy[ENGINE_DVE], copy);
+    assert_int_equal(a->insns, 1);
+    assert_int_equal(b->insns, 2);
+    assert_int_equal(a->dma_bytes, 128 * 2048);
+    assert_int_equal(b->dma_bytes, 128 * 2048);
+    for (int track = 0; track < TRACK_COUNT; track++)
+        assert_int_equal(part_sum(l, track), l->work.busy[track]);
+    const char *by;
+    assert_true(sim_work_bound(s, b, &by) <= (double)(b->end - b->start));
+    assert_string_equal(by, "chain");
+    done(s);
+}
+
 #define GRID(queue)                                                                                \
     HEAD "kernel 0 \"k\" grid(8) vars 1 semaphores 2 flops 0 bytes 0 {\n"                          \
          "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n" LOAD(             \
@@ -114,6 +153,27 @@ static void test_instances(void **state)
     struct sim *own = simulate(grid, NULL, 1, 0);
     assert_true(all->latency < serial->latency && all->latency > own->latency * 3 / 2);
     done(serial), done(all), done(own); /* loads stand behind stores when one queue has both */
+}
+
+/* Parts of all instances, on both cores; nodes of one name are one part. */
+static void test_parts_of_grids(void **state)
+{
+    char *alike = strdup(grid);
+    strstr(alike, "\"b\" \"B\"")[1] = 'a';
+    for (int cores = 1; cores <= 2; cores++) {
+        struct sim *s = simulate(grid, NULL, cores, 0), *whole = simulate(alike, NULL, cores, 0);
+        const struct sim_launch *l = &s->launches[0];
+        assert_int_equal(l->nparts, 2);
+        assert_int_equal(l->parts[0].work.insns, 8);
+        assert_int_equal(l->parts[1].work.insns, 16);
+        assert_int_equal(l->parts[0].work.adds + l->parts[1].work.adds, s->latency);
+        for (int track = 0; track < TRACK_COUNT; track++)
+            assert_int_equal(part_sum(l, track), l->work.busy[track]);
+        assert_int_equal(whole->latency, s->latency);
+        assert_int_equal(whole->launches[0].nparts, 0);
+        done(s), done(whole);
+    }
+    free(alike);
 }
 
 /* The same program twice: the same picoseconds and records. */
@@ -367,7 +427,7 @@ static void test_steps_in_flight(void **state)
     assert_true(s->latency < apart->latency);
     int64_t added = 0;
     for (int l = 0; l < 4; l++)
-        added += s->launches[l].adds;
+        added += s->launches[l].work.adds;
     assert_int_equal(added, s->latency);
     assert_int_equal(s->spilled, 3 * 1024 * 2048);
     assert_int_equal(s->reloaded, s->spilled);
@@ -485,7 +545,8 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),     cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_parts_of_grids), cmocka_unit_test(test_instances),
         cmocka_unit_test(test_same),      cmocka_unit_test(test_ports),
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),
