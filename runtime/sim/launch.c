@@ -56,15 +56,7 @@ static void open_instance(struct launch_state *l, struct instance *i, int64_t in
 static void close_instance(struct launch_state *l, struct instance *i)
 {
     struct sim *s = l->s;
-    for (int t = 0; t < l->k->k->ntiles; t++) {
-        const struct tile_state *x = &i->tiles[t];
-        if (x->first < 0)
-            continue;
-        bool sbuf = l->k->k->tiles[t].mem == MEM_SBUF;
-        int64_t bytes = l->k->tile_bytes[t];
-        add_live(s, x->first, sbuf ? bytes : 0, sbuf ? 0 : bytes);
-        add_live(s, x->last, sbuf ? -bytes : 0, sbuf ? 0 : -bytes);
-    }
+    note_occupancy(l, i);
     if (i->chain > s->launches[l->launch].work.chain)
         s->launches[l->launch].work.chain = i->chain;
     if (i->reach > s->chain)

@@ -348,6 +348,11 @@ void watch_insn(struct launch_state *l, struct instance *i, const struct number_
 void watch_reads(struct sim *s, const int32_t *slots, int n, const struct clock *known);
 void watch_writes(struct sim *s, const int32_t *slots, int n, const struct clock *known);
 
+/* ---- memory in use (occupancy.c) ---- */
+
+/* Of an instance that is over. */
+void note_occupancy(struct launch_state *l, const struct instance *i);
+
 /* ---- records (record.c) ---- */
 
 int32_t add_record(struct sim *s, struct sim_record r);

@@ -273,6 +273,25 @@ static void test_products(void **state)
     done(s);
 }
 
+/* Tiles of a loop that lie in the same bytes, in turn, take them once. */
+static void test_shared_bytes(void **state)
+{
+    static const char text[] =
+        HEAD "kernel 0 \"k\" grid(1) vars 2 semaphores 0 flops 0 bytes 0 {\n"
+             "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 256 at 1024\n  tile sbuf2 f32 128 x 64 at 2048\n"
+             "  loop i1 < 4 node 0 {\n"
+             "    sp.dma_copy dst=sbuf0 f32[0](128:512, 512:1), src=%0 f32[i1*65536](128:512, 512:1) node 0\n"
+             "    sp.dma_copy dst=%1 f32[i1*65536](128:512, 512:1), src=sbuf0 f32[0](128:512, 512:1) node 1\n"
+             "    sp.dma_copy dst=sbuf1 f32[0](128:256, 256:1), src=%0 f32[0](128:512, 256:1) node 0\n"
+             "    sp.dma_copy dst=%1 f32[262144](128:512, 256:1), src=sbuf1 f32[0](128:256, 256:1) node 1\n"
+             "    sp.dma_copy dst=sbuf2 f32[0](128:64, 64:1), src=%0 f32[0](128:512, 64:1) node 0\n"
+             "  } node 0\n}\n" TAIL;
+    struct sim *s = simulate(text, NULL, 1, 0);
+    assert_int_equal(s->sbuf_peak, 2048 + 256);
+    assert_int_equal(s->psum_peak, 0);
+    done(s);
+}
+
 /* An engine's order holds for the transfers of its own queue. */
 static void test_own_queue(void **state)
 {
@@ -555,7 +574,7 @@ int main(void)
         cmocka_unit_test(test_gathered_rows),
         cmocka_unit_test(test_bytes_of_table), cmocka_unit_test(test_steps_in_flight),
         cmocka_unit_test(test_memory_in_flight), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_order_in_instance),
+        cmocka_unit_test(test_order_in_instance), cmocka_unit_test(test_shared_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
