@@ -305,3 +305,16 @@ for dims in ((5,),(4,5),(2,3,4),(2,3,2,2,2)): # the default axes are 0, 2 and 3,
     case('MeanVarianceNormalization_rank%d'%len(dims),[h.make_node('MeanVarianceNormalization',['x'],['y'])],{'x':f32(*dims)},['y'],opsets=(('',13),))
 case('GRU_lengths',[h.make_node('GRU',['x','w','r','','l'],['y','z'],hidden_size=4,direction='bidirectional')],{'x':f32(5,3,2),'l':np.array([5,0,3],np.int32)},['y','z'],opsets=(('',14),),
      inits=[nh.from_array(f32(2,12,2),'w'),nh.from_array(f32(2,12,4),'r')])
+
+# ---- gates, normalisations of parts of a row, and others of com.microsoft ----
+rng=np.random.default_rng(18)
+case('ScaledSiLU',[M('ScaledSiLU',['x'],['y'],alpha=1.7),M('ScaledSiLU',['x','s'],['z'])],{'x':f32(3,7),'s':np.array(-.6,np.float16)},['y','z'],opsets=MS)
+case('GatedAdd',[M('GatedAdd',['x','y','g'],['z'])],{'x':f32(2,3,7),'y':f32(2,3,7),'g':f32(2,3,1)},['z'],opsets=MS)
+for activation in ('silu','sigmoid'):
+    case('GatedRMSNorm_'+activation,[M('GatedRMSNorm',['x','s','g'],['y'],activation=activation,epsilon=.01)],{'x':f32(2,3,35),'s':f32(7),'g':f32(2,3,35)},['y'],opsets=MS)
+case('GatedRMSNorm_f16',[M('GatedRMSNorm',['x','s','g'],['y'])],{k:f32(*d).astype(np.float16) for k,d in (('x',(2,6)),('s',(6,)),('g',(2,6)))},['y'],opsets=MS,rtol=2e-3)
+for name,x,scale,branches in (('grouped',(2,3,5),(3,5),0),('all',(2,3,5),(15,),0),('flat',(2,15),(5,),3),('no_scale',(2,15),(),3)):
+    case('BranchwiseRMSNorm_'+name,[M('BranchwiseRMSNorm',['x']+(['s'] if scale else []),['y'],num_branches=branches)],{'x':f32(*x),**({'s':f32(*scale)} if scale else {})},['y'],opsets=MS)
+case('LinearAttentionGate',[M('LinearAttentionGate',['a','d','s','b'],['y','z'])],{'a':f32(2,3,5)*4,'d':f32(5),'s':f32(5),'b':f32(2,3,5)},['y','z'],opsets=MS)
+case('UnfoldTensor',[M('UnfoldTensor',['x'],['y'],dim=1,size=3,step=2),M('UnfoldTensor',['x'],['z'],size=4)],{'x':f32(2,8,4)},['y','z'],opsets=MS)
+case('MatMulInteger16',[M('MatMulInteger16',['a','b'],['y'])],{'a':rng.integers(-32768,32768,(2,3,70)).astype(np.int16),'b':rng.integers(-32768,32768,(70,5)).astype(np.int16)},['y'],opsets=MS)

@@ -200,3 +200,36 @@ bool lower_unique_contrib(struct onnx_node *n)
         n->out[i] = made->out[from[i]];
     return made != NULL;
 }
+
+/* All slices of `size` elements of one dim, `step` apart: (...,d,...) to (...,slices,...,size). */
+bool lower_unfold_tensor(struct onnx_node *n)
+{
+    int rank, at;
+    int64_t size = attr_int(&n->attrs, "size", 0), step = attr_int(&n->attrs, "step", 1), order[MAX_RANK + 1];
+    static const int64_t last[] = {1};
+    struct value *x = n->in[0], *zero = b_scalar(n->b, DT_I64, 0);
+    if (!b_rank(n, x, "the input", &rank) || !b_axis(n, attr_int(&n->attrs, "dim", -1), rank, &at))
+        return false;
+    if (size < 1 || step < 1 || size > INT32_MAX || step > INT32_MAX)
+        return NODE_ERROR(n, "attributes 'size' and 'step' are %lld and %lld, expected 1 to %d", (long long)size,
+                          (long long)step, INT32_MAX);
+    if (!b_require(n->b, GUARD_AT_MAX, size, x->type.dims[at], "attribute 'size' and the dimension"))
+        return false;
+    struct value *firsts = b_sub(n->b, b_dim(n->b, x, at), b_i64(n->b, size - 1));
+    firsts = b_reshape(n->b, firsts, b_i64s(n->b, NULL, 0));
+    firsts = b_op(n->b, OP_range, (struct value *[]){zero, firsts, b_scalar(n->b, DT_I64, (double)step)}, 3, NULL);
+    struct value *offsets[] = {zero, b_scalar(n->b, DT_I64, (double)size), b_scalar(n->b, DT_I64, 1)};
+    struct value *places = b_op(n->b, OP_range, offsets, 3, NULL);
+    firsts = b_unsqueeze(n->b, firsts, last, 1);
+    struct value *y = b_gather(n->b, x, b_add(n->b, firsts, places), at);
+    for (int i = 0; i <= rank; i++)
+        order[i] = i == rank ? at + 1 : i <= at ? i : i + 1;
+    return b_done(n, b_transpose(n->b, y, order, rank + 1));
+}
+
+/* Sums that pass 32 bits wrap around. */
+bool lower_matmul_integer_16(struct onnx_node *n)
+{
+    struct value *a = b_cast(n->b, n->in[0], DT_I32), *b = b_cast(n->b, n->in[1], DT_I32);
+    return b_done(n, b_2(n->b, OP_matmul, a, b));
+}

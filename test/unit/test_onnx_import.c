@@ -290,6 +290,45 @@ static void messages(void **state)
     }
 }
 
+/* What operators of com.microsoft refuse; s is a scalar. */
+static void contrib_messages(void **state)
+{
+    static const struct {
+        const char *op, *in, *attribute;
+        int64_t value;
+        const char *expected;
+    } cases[] = {
+        {"ScaledSiLU", "x x", NULL, 0, "'scale' has rank 2, expected a scalar"},
+        {"GatedAdd", "x x s", NULL, 0, "'gate' has rank 0, expected 2, that of the first input"},
+        {"GatedAdd", "x s x", NULL, 0, "'Y' has rank 0, expected 2"},
+        {"GatedAdd", "x x x x x", NULL, 0, "5 inputs, expected 3 to 4"},
+        {"GatedRMSNorm", "x x x", NULL, 0, "'scale' has rank 2 and the first input rank 2, expected 1, and 1 or more"},
+        {"BranchwiseRMSNorm", "x", "num_branches", -1, "'X' of rank 2 with 'num_branches' -1, expected"},
+        {"BranchwiseRMSNorm", "x s", NULL, 0, "'scale' has rank 0, expected 1 or 2"},
+        {"LinearAttentionGate", "x s s", NULL, 0, "'dt_bias' has rank 0 and the first input rank 2"},
+        {"UnfoldTensor", "x", "size", 0, "'size' and 'step' are 0 and 1, expected 1 to 2147483647"},
+        {"UnfoldTensor", "x", "step", 1, "attribute 'size' is missing"},
+        {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct imported_model *m = new_model();
+        struct diag d;
+        Onnx__NodeProto *sum = node("", "ReduceSum", "x", "s");
+        Onnx__NodeProto *n = node("com.microsoft", cases[i].op, cases[i].in, "y");
+        Onnx__AttributeProto *keep = attribute(sum, "keepdims", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+        keep->has_i = 1;
+        if (cases[i].attribute) {
+            Onnx__AttributeProto *a = attribute(n, cases[i].attribute, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+            a->has_i = 1, a->i = cases[i].value;
+        }
+        add(m, sum);
+        add(m, n);
+        assert_null(import(m, NULL, &d));
+        if (!strstr(d.text, cases[i].expected))
+            fail_msg("'%s' lacks '%s'", d.text, cases[i].expected);
+    }
+}
+
 /* Attributes that name an element type: numbers that are none, and types that the operator does not make. */
 static void element_types(void **state)
 {
@@ -449,7 +488,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions),           cmocka_unit_test(recursive_function),
-        cmocka_unit_test(unsupported_listed),  cmocka_unit_test(messages), cmocka_unit_test(element_types),
+        cmocka_unit_test(unsupported_listed),  cmocka_unit_test(messages),
+        cmocka_unit_test(contrib_messages),    cmocka_unit_test(element_types),
         cmocka_unit_test(shapes_and_bindings), cmocka_unit_test(initializer_is_constant),
         cmocka_unit_test(external_data),
     };
