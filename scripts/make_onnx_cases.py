@@ -318,3 +318,10 @@ for name,x,scale,branches in (('grouped',(2,3,5),(3,5),0),('all',(2,3,5),(15,),0
 case('LinearAttentionGate',[M('LinearAttentionGate',['a','d','s','b'],['y','z'])],{'a':f32(2,3,5)*4,'d':f32(5),'s':f32(5),'b':f32(2,3,5)},['y','z'],opsets=MS)
 case('UnfoldTensor',[M('UnfoldTensor',['x'],['y'],dim=1,size=3,step=2),M('UnfoldTensor',['x'],['z'],size=4)],{'x':f32(2,8,4)},['y','z'],opsets=MS)
 case('MatMulInteger16',[M('MatMulInteger16',['a','b'],['y'])],{'a':rng.integers(-32768,32768,(2,3,70)).astype(np.int16),'b':rng.integers(-32768,32768,(70,5)).astype(np.int16)},['y'],opsets=MS)
+A=lambda qh,kh,rule,**k:M('LinearAttention',['q','k','v','p','d','b'],['y','s'],q_num_heads=qh,kv_num_heads=kh,update_rule=rule,**k)
+for name,qh,kh,rule in (('queries',4,2,'gated_delta'),('keys',2,4,'gated_delta'),('delta',2,2,'delta')):
+    case('LinearAttention_'+name,[A(qh,kh,rule)],{'q':f32(2,3,qh*4),'k':f32(2,3,kh*4)*.5,'v':f32(2,3,kh*5),'p':f32(2,kh,4,5),'d':-np.abs(f32(2,3,kh*4)),'b':np.abs(f32(2,3,kh))},['y','s'],opsets=MS)
+for name,x,past,k in (('dilated',(2,6,5),(2,6,6),dict(dilation=2)),('last',(2,5,3,2),(2,3,3,2),dict(channels_last=1,activation='silu')),('last_dilated',(2,5,6),(2,9,6),dict(channels_last=1,dilation=3))):
+    case('CausalConvWithState_'+name,[M('CausalConvWithState',['x','w','b','p'],['y','s'],**k)],{'x':f32(*x),'p':f32(*past)},['y','s'],opsets=MS,inits=[nh.from_array(f32(6,1,4),'w'),nh.from_array(f32(6),'b')])
+for size in (1,3,12):
+    case('NGramRepeatBlock_%d'%size,[M('NGramRepeatBlock',['i','s'],['y'],ngram_size=size)],{'i':rng.integers(0,3,(2,11)),'s':f32(2,7)},['y'],opsets=MS)

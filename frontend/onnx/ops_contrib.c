@@ -4,6 +4,7 @@
  */
 #include "frontend/onnx/ops.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- tables of few bits ---- */
@@ -201,21 +202,13 @@ bool lower_unique_contrib(struct onnx_node *n)
     return made != NULL;
 }
 
-/* All slices of `size` elements of one dim, `step` apart: (...,d,...) to (...,slices,...,size). */
-bool lower_unfold_tensor(struct onnx_node *n)
+/* Slices of `size` elements of dim `at` of x, `step` apart: (...,d,...) to (...,slices,...,size). */
+static struct value *unfold(struct onnx_node *n, struct value *x, int at, int64_t size, int64_t step)
 {
-    int rank, at;
-    int64_t size = attr_int(&n->attrs, "size", 0), step = attr_int(&n->attrs, "step", 1), order[MAX_RANK + 1];
     static const int64_t last[] = {1};
-    struct value *x = n->in[0], *zero = b_scalar(n->b, DT_I64, 0);
-    if (!b_rank(n, x, "the input", &rank) || !b_axis(n, attr_int(&n->attrs, "dim", -1), rank, &at))
-        return false;
-    if (size < 1 || step < 1 || size > INT32_MAX || step > INT32_MAX)
-        return NODE_ERROR(n, "attributes 'size' and 'step' are %lld and %lld, expected 1 to %d", (long long)size,
-                          (long long)step, INT32_MAX);
-    if (!b_require(n->b, GUARD_AT_MAX, size, x->type.dims[at], "attribute 'size' and the dimension"))
-        return false;
-    struct value *firsts = b_sub(n->b, b_dim(n->b, x, at), b_i64(n->b, size - 1));
+    int rank = x->type.rank;
+    int64_t order[MAX_RANK + 1];
+    struct value *firsts = b_sub(n->b, b_dim(n->b, x, at), b_i64(n->b, size - 1)), *zero = b_scalar(n->b, DT_I64, 0);
     firsts = b_reshape(n->b, firsts, b_i64s(n->b, NULL, 0));
     firsts = b_op(n->b, OP_range, (struct value *[]){zero, firsts, b_scalar(n->b, DT_I64, (double)step)}, 3, NULL);
     struct value *offsets[] = {zero, b_scalar(n->b, DT_I64, (double)size), b_scalar(n->b, DT_I64, 1)};
@@ -224,7 +217,57 @@ bool lower_unfold_tensor(struct onnx_node *n)
     struct value *y = b_gather(n->b, x, b_add(n->b, firsts, places), at);
     for (int i = 0; i <= rank; i++)
         order[i] = i == rank ? at + 1 : i <= at ? i : i + 1;
-    return b_done(n, b_transpose(n->b, y, order, rank + 1));
+    return b_transpose(n->b, y, order, rank + 1);
+}
+
+bool lower_unfold_tensor(struct onnx_node *n)
+{
+    int rank, at;
+    int64_t size = attr_int(&n->attrs, "size", 0), step = attr_int(&n->attrs, "step", 1);
+    struct value *x = n->in[0];
+    if (!b_rank(n, x, "the input", &rank) || !b_axis(n, attr_int(&n->attrs, "dim", -1), rank, &at))
+        return false;
+    if (size < 1 || step < 1 || size > INT32_MAX || step > INT32_MAX)
+        return NODE_ERROR(n, "attributes 'size' and 'step' are %lld and %lld, expected 1 to %d", (long long)size,
+                          (long long)step, INT32_MAX);
+    return b_require(n->b, GUARD_AT_MAX, size, x->type.dims[at], "attribute 'size' and the dimension") &&
+           b_done(n, unfold(n, x, at, size, step));
+}
+
+/* Scores (B,V) of tokens that would repeat a run of `ngram_size` of ids (B,S) become -inf. */
+bool lower_ngram_repeat_block(struct onnx_node *n)
+{
+    static const int64_t last[] = {-1}, middle[] = {1};
+    int rank[2];
+    int64_t size = attr_int(&n->attrs, "ngram_size", 0);
+    struct value *ids = n->in[0], *scores = n->in[1];
+    struct attrs a = {0};
+    if (size < 1 || size > INT32_MAX)
+        return NODE_ERROR(n, "attribute 'ngram_size' is %lld, expected 1 to %d", (long long)size, INT32_MAX);
+    if (!b_rank(n, ids, "'input_ids'", &rank[0]) || !b_rank(n, scores, "'scores'", &rank[1]))
+        return false;
+    if (rank[0] != 2 || rank[1] != 2)
+        return NODE_ERROR(n, "'input_ids' has rank %d and 'scores' rank %d, expected 2 and 2", rank[0], rank[1]);
+    if (!b_require(n->b, GUARD_EQUAL, ids->type.dims[0], scores->type.dims[0], "batches of 'input_ids' and 'scores'"))
+        return false;
+    struct value *runs = unfold(n, ids, 1, size, 1);
+    struct value *tokens = b_squeeze(n->b, b_slice(n->b, runs, size - 1, size, 2), last, 1);
+    struct value *blocked = b_2(n->b, OP_eq, tokens, tokens); /* of runs of one all */
+    if (size > 1) {
+        struct value *before = b_slice(n->b, runs, 0, size - 1, 2);
+        struct value *pads = b_i64s(n->b, (int64_t[]){0, size - 1, 0, 0}, 4);
+        struct value *latest = b_2(n->b, OP_pad, ids, pads); /* so that there are as many */
+        latest = b_unsqueeze(n->b, b_slice(n->b, latest, 1 - size, INT64_MAX, 1), middle, 1);
+        blocked = b_reduce(n->b, OP_reduce_min, b_2(n->b, OP_eq, before, latest), last, 1, false);
+    }
+    attr_set_int(&n->b->g->arena, &a, "axis", 1);
+    attr_set_str(&n->b->g->arena, &a, "reduction", "min");
+    struct value *update = b_select(n->b, blocked, b_like(n->b, scores, -INFINITY), b_like(n->b, scores, INFINITY));
+    struct value *beyond = b_sub(n->b, tokens, b_dim(n->b, scores, 1)); /* a token below 0 is not one from the end */
+    struct value *negative = b_2(n->b, OP_lt, tokens, b_like(n->b, tokens, 0));
+    tokens = b_select(n->b, negative, beyond, tokens);
+    struct value *at = b_select(n->b, blocked, tokens, b_like(n->b, tokens, 0));
+    return b_done(n, b_op(n->b, OP_scatter_elements, (struct value *[]){scores, at, update}, 3, &a));
 }
 
 /* Sums that pass 32 bits wrap around. */

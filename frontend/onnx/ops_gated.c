@@ -1,6 +1,6 @@
 /*
- * Operators of com.microsoft in models that mix attention with recurrences: gates, and normalisations of parts of a
- * row. Those of 16-bit types compute in f32 and round where the schema says.
+ * Operators of com.microsoft in models that mix attention with recurrences: gates, normalisations of parts of a row,
+ * linear attention. Gates and normalisations of 16-bit types compute in f32 and round where the schema says.
  */
 #include "frontend/onnx/ops.h"
 
@@ -177,4 +177,198 @@ bool lower_linear_attention_gate(struct onnx_node *n)
     if (n->nout > 1 && b)
         n->out[1] = b_1(n->b, OP_sigmoid, b);
     return b_done(n, b_cast(n->b, b_mul(n->b, decay, n->in[2]), b_dtype(a)));
+}
+
+/* ---- what the standard has since operator set 27, with more attributes ---- */
+
+/* Input i, if there is one, has these dims. */
+static bool has_dims(struct onnx_node *n, int i, const char *name, const dim_t *dims, int rank)
+{
+    int own;
+    if (!b_in(n, i))
+        return true;
+    if (!b_rank(n, n->in[i], name, &own))
+        return false;
+    if (own != rank)
+        return NODE_ERROR(n, "%s has rank %d, expected %d", name, own, rank);
+    for (int k = 0; k < rank; k++)
+        if (!b_require(n->b, GUARD_EQUAL, n->in[i]->type.dims[k], dims[k],
+                       arena_printf(&n->b->g->arena, "dimension %d of %s", k, name)))
+            return false;
+    return true;
+}
+
+/* The attribute is left out or one of the words (NULL-terminated). */
+static bool is_one_of(struct onnx_node *n, const char *attribute, const char *const *words)
+{
+    struct str given = attr_str(&n->attrs, attribute, "");
+    if (!attr_find(&n->attrs, attribute))
+        return true;
+    for (; *words; words++)
+        if (attr_is(&n->attrs, attribute, *words))
+            return true;
+    return NODE_ERROR(n, "attribute '%s' is '%.*s', which is not known", attribute, (int)given.n, given.p);
+}
+
+/* What ONNX Runtime has for other devices only. */
+static bool has_default(struct onnx_node *n, const char *attribute, int64_t value)
+{
+    int64_t given = attr_int(&n->attrs, attribute, value);
+    return given == value || NODE_ERROR(n, "attribute '%s' is %lld, only %lld is supported", attribute,
+                                        (long long)given, (long long)value);
+}
+
+/* The first two dims of x as they are, the others in the shape of a list. */
+static struct value *reshape_steps(struct onnx_node *n, struct value *x, struct value *shape)
+{
+    struct attrs leading = {0}, zeros = {0};
+    attr_set_int(&n->b->g->arena, &leading, "end", 2);
+    attr_set_int(&n->b->g->arena, &zeros, "allowzero", 1);
+    struct value *whole[] = {b_op(n->b, OP_shape, &x, 1, &leading), shape};
+    return b_op(n->b, OP_reshape, (struct value *[]){x, b_concat(n->b, whole, 2, 0)}, 2, &zeros);
+}
+
+/* Each head of x (B,T,heads*D) `times` times, one behind the other. */
+static struct value *repeat_heads(struct onnx_node *n, struct value *x, int64_t heads, int64_t times)
+{
+    static const int64_t behind[] = {3};
+    struct value *apart = b_unsqueeze(n->b, groups_apart(n, x, b_i64(n->b, heads), NULL), behind, 1);
+    struct value *count = b_i64s(n->b, (int64_t[]){1, 1, 1, times, 1}, 5);
+    struct value *width = b_mul(n->b, b_dim(n->b, x, -1), b_i64(n->b, times));
+    return reshape_steps(n, b_2(n->b, OP_expand, apart, count), width);
+}
+
+/* As ONNX's LinearAttention, and there may be more heads of keys than of queries: each query then serves several. */
+bool lower_linear_attention_contrib(struct onnx_node *n)
+{
+    static const char *const rules[] = {"linear", "gated", "delta", "gated_delta", NULL};
+    static const char *const own[] = {"state_window", NULL};
+    static const char *const names[] = {"'query'", "'key'", "'value'"};
+    int64_t qh = attr_int(&n->attrs, "q_num_heads", 0), kvh = attr_int(&n->attrs, "kv_num_heads", 0);
+    struct dim_table *t = &n->b->g->dims;
+    int rank;
+    if (!has_default(n, "state_window", 0) || !is_one_of(n, "update_rule", rules))
+        return false;
+    bool linear = attr_is(&n->attrs, "update_rule", "linear"), delta = attr_is(&n->attrs, "update_rule", "delta");
+    bool no_decay = !linear && !delta && !b_in(n, 4);
+    if (no_decay || (!linear && !attr_is(&n->attrs, "update_rule", "gated") && !b_in(n, 5)))
+        return NODE_ERROR(n, "input '%s' is left out, this update_rule needs it", no_decay ? "decay" : "beta");
+    if (qh < 1 || kvh < 1 || qh > INT32_MAX || kvh > INT32_MAX || (qh % kvh && kvh % qh))
+        return NODE_ERROR(n, "q_num_heads is %lld and kv_num_heads %lld, expected one to be a multiple of the other",
+                          (long long)qh, (long long)kvh);
+    for (int i = 0; i < 3; i++) {
+        if (!b_rank(n, n->in[i], names[i], &rank))
+            return false;
+        if (rank != 3)
+            return NODE_ERROR(n, "%s has rank %d, expected 3", names[i], rank);
+        if (!b_require(n->b, GUARD_MULTIPLE, n->in[i]->type.dims[2], i ? kvh : qh, "widths and heads"))
+            return false;
+    }
+    const dim_t *k = n->in[1]->type.dims, *v = n->in[2]->type.dims;
+    dim_t size = dim_floordiv(t, k[2], kvh), state[] = {k[0], kvh, size, dim_floordiv(t, v[2], kvh)};
+    dim_t query[] = {k[0], k[1], dim_mul(t, size, qh)}, value[] = {k[0], k[1], v[2]};
+    if (!has_dims(n, 0, names[0], query, 3) || !has_dims(n, 2, names[2], value, 3) ||
+        !has_dims(n, 3, "'past_state'", state, 4) || !as_first(n, 4, "'decay'", 1) || !as_first(n, 5, "'beta'", 1))
+        return false;
+    struct attrs a = b_attrs_without(n, own);
+    if (qh < kvh) {
+        n->in[0] = repeat_heads(n, n->in[0], qh, kvh / qh);
+        attr_set_int(&n->b->g->arena, &a, "q_num_heads", kvh);
+    }
+    struct node *made = b_node(n->b, OP_linear_attention, n->in, n->nin, 2, &a);
+    for (int i = 0; made && i < n->nout; i++)
+        n->out[i] = made->out[i];
+    return made != NULL;
+}
+
+/* x (B,C,L) or, with channels last, (B,L,d1,...,dn), w (C,1,k), bias (C), past as x: C is the product of d1 to dn. */
+static bool causal_conv_fits(struct onnx_node *n, bool last, int64_t dilation)
+{
+    int rank, w_rank;
+    struct dim_table *t = &n->b->g->dims;
+    if (!b_rank(n, n->in[0], "'input'", &rank) || !b_rank(n, n->in[1], "'weight'", &w_rank))
+        return false;
+    if (rank < 3 || (!last && rank != 3) || w_rank != 3)
+        return NODE_ERROR(n, "'input' has rank %d and 'weight' rank %d, expected 3%s and 3", rank, w_rank,
+                          last ? " or more" : "");
+    const dim_t *x = n->in[0]->type.dims, *w = n->in[1]->type.dims;
+    dim_t channels = last ? 1 : x[1], past = dim_mul(t, dim_sub(t, w[2], 1), dilation), state[MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        state[i] = i == (last ? 1 : 2) ? past : x[i];
+        channels = last && i >= 2 ? dim_mul(t, channels, x[i]) : channels;
+    }
+    return b_require(n->b, GUARD_AT_MAX, 1, w[2], "the kernel") &&
+           has_dims(n, 1, "'weight'", (dim_t[]){channels, 1, w[2]}, 3) && has_dims(n, 2, "'bias'", &channels, 1) &&
+           has_dims(n, 3, "'past_state'", state, rank);
+}
+
+/* With a dilation: a convolution of the state and x, one behind the other (B,C,L). */
+static bool dilated_conv(struct onnx_node *n, struct value **in, int64_t dilation, struct value **out)
+{
+    static const int64_t zero[] = {0, 0};
+    struct attrs a = {0};
+    dim_t channels = in[1]->type.dims[0];
+    if (!dim_is_const(channels))
+        return NODE_ERROR(n, "the number of channels is not known, and a dilation needs it");
+    attr_set_int(&n->b->g->arena, &a, "group", channels);
+    attr_set_ints(&n->b->g->arena, &a, "dilations", &dilation, 1);
+    attr_set_ints(&n->b->g->arena, &a, "pads", zero, 2);
+    struct value *taps = b_sub(n->b, b_dim(n->b, in[1], 2), b_i64(n->b, 1));
+    struct value *length = b_mul(n->b, taps, b_i64(n->b, dilation)), *past = in[3];
+    if (!past) {
+        struct value *shape[] = {b_dim(n->b, in[0], 0), b_dim(n->b, in[0], 1), length};
+        past = b_2(n->b, OP_expand, b_like(n->b, in[0], 0), b_concat(n->b, shape, 3, 0));
+    }
+    struct value *all = b_concat(n->b, (struct value *[]){past, in[0]}, 2, 2), *axis = b_i64(n->b, 2);
+    struct value *end = b_dim(n->b, all, 2), *from = b_dim(n->b, in[0], 2);
+    out[0] = b_op(n->b, OP_conv, (struct value *[]){all, in[1], in[2]}, in[2] ? 3 : 2, &a);
+    if (attr_find(&n->attrs, "activation") && !attr_is(&n->attrs, "activation", "none"))
+        out[0] = b_1(n->b, OP_silu, out[0]);
+    out[1] = b_op(n->b, OP_slice, (struct value *[]){all, from, end, axis}, 4, NULL);
+    return !diag_failed(n->b->d);
+}
+
+/* As ONNX's CausalConvWithState, with a dilation, and with channels last. */
+bool lower_causal_conv_contrib(struct onnx_node *n)
+{
+    static const char *const activations[] = {"none", "silu", "swish", NULL};
+    static const int64_t order[] = {0, 2, 1};
+    bool last = attr_int(&n->attrs, "channels_last", 0) != 0;
+    int64_t dilation = attr_int(&n->attrs, "dilation", 1);
+    struct value *x = n->in[0], *in[] = {x, n->in[1], b_in(n, 2), b_in(n, 3)}, *out[2];
+    struct attrs a = {0}, rest = {0};
+    if (!has_default(n, "ndim", 1) || !has_default(n, "state_window", 0) || !has_default(n, "state_length", 0) ||
+        !has_default(n, "input_channels", 0) || !has_default(n, "input_channel_offset", 0) ||
+        !has_default(n, "state_channels_last", -1) || !has_default(n, "state_update_capacity", 0) ||
+        !is_one_of(n, "activation", activations))
+        return false;
+    if (dilation < 1 || dilation > INT32_MAX)
+        return NODE_ERROR(n, "attribute 'dilation' is %lld, expected 1 to %d", (long long)dilation, INT32_MAX);
+    if (!causal_conv_fits(n, last, dilation))
+        return false;
+    for (int i = 0; last && i < 4; i += 3)
+        if (in[i]) {
+            struct value *channels = b_dim(n->b, in[1], 0);
+            in[i] = b_transpose(n->b, reshape_steps(n, in[i], channels), order, 3);
+        }
+    struct str activation = attr_str(&n->attrs, "activation", "none");
+    attr_set_str(&n->b->g->arena, &a, "activation", arena_strndup(&n->b->g->arena, activation.p, activation.n));
+    if (dilation > 1) {
+        if (!dilated_conv(n, in, dilation, out))
+            return false;
+    } else {
+        struct node *made = b_node(n->b, OP_causal_conv, in, in[3] ? 4 : in[2] ? 3 : 2, 2, &a);
+        if (!made)
+            return false;
+        out[0] = made->out[0], out[1] = made->out[1];
+    }
+    attr_set_int(&n->b->g->arena, &rest, "start", 2);
+    for (int i = 0; i < n->nout && i < 2; i++) {
+        n->out[i] = out[i];
+        if (last) {
+            struct value *shape = b_op(n->b, OP_shape, &x, 1, &rest);
+            n->out[i] = reshape_steps(n, b_transpose(n->b, out[i], order, 3), shape);
+        }
+    }
+    return !diag_failed(n->b->d);
 }

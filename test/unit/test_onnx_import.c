@@ -290,7 +290,7 @@ static void messages(void **state)
     }
 }
 
-/* What operators of com.microsoft refuse; s is a scalar. */
+/* What operators of com.microsoft refuse; s is a scalar, i a shape. */
 static void contrib_messages(void **state)
 {
     static const struct {
@@ -308,6 +308,12 @@ static void contrib_messages(void **state)
         {"LinearAttentionGate", "x s s", NULL, 0, "'dt_bias' has rank 0 and the first input rank 2"},
         {"UnfoldTensor", "x", "size", 0, "'size' and 'step' are 0 and 1, expected 1 to 2147483647"},
         {"UnfoldTensor", "x", "step", 1, "attribute 'size' is missing"},
+        {"NGramRepeatBlock", "i x", "ngram_size", 0, "attribute 'ngram_size' is 0, expected 1 to 2147483647"},
+        {"NGramRepeatBlock", "i x", "ngram_size", 2, "'input_ids' has rank 1 and 'scores' rank 2, expected 2 and 2"},
+        {"CausalConvWithState", "x x", NULL, 0, "'input' has rank 2 and 'weight' rank 2, expected 3 and 3"},
+        {"CausalConvWithState", "x x", "ndim", 2, "attribute 'ndim' is 2, only 1 is supported"},
+        {"CausalConvWithState", "x x", "dilation", 0, "attribute 'dilation' is 0, expected 1 to 2147483647"},
+        {"LinearAttention", "x x x", "q_num_heads", 2, "attribute 'kv_num_heads' is missing"},
         {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -322,6 +328,7 @@ static void contrib_messages(void **state)
             a->has_i = 1, a->i = cases[i].value;
         }
         add(m, sum);
+        add(m, node("", "Shape", "x", "i"));
         add(m, n);
         assert_null(import(m, NULL, &d));
         if (!strstr(d.text, cases[i].expected))
