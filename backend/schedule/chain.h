@@ -5,6 +5,7 @@
  *   chain.c     which kernels, and their instances written out
  *   resident.c  loads of what is in a tile already, and stores that nobody reads any more
  *   overlap.c   the order of what became one
+ *   estimate.c  how long an order takes, roughly
  *   straight.c  places and order of many instructions without loops, in about linear time
  */
 #ifndef BACKEND_CHAIN_H
@@ -56,6 +57,10 @@ typedef int32_t before_t[STREAMS];
 before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a);
 /* Of a kernel without places: times of its instructions become at least those of what they come after. */
 void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
+/* Nanoseconds of a kernel with places and without loops, roughly. Per instruction: what it costs its engine, or the DMA
+ * engines. */
+double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                         const double *moves);
 /* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
  * other and placed, or stay as they are where there is no room; false: there is none at all. */
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts);

@@ -4,12 +4,14 @@
  *
  * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over, later
  * where there is no room for both. An instruction's time is not before that of those that it depends on, and the order
- * is that of the times. A kernel's own order stays.
+ * is that of the times. A kernel's own order stays. Of such an order and the kernels one after the other, and of the
+ * queues that may load again what was stored, those are taken that an estimate says take the least time.
  */
 #include "backend/schedule/chain.h"
 
 #include "neff/isa/cost.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +28,12 @@ struct overlap {
     const struct machine *m;
     const int *parts;
     int nparts;
-    const struct insn *own; /* in the kernels' own order */
+    struct insn *own;       /* in the kernels' own order */
     double *costs, *moves;  /* of these, ns, of all but transfers; of transfers */
     double *lengths;        /* of parts, at full speed */
     int *delays, *part_of;  /* of parts; of instructions */
-    double *times;
+    double *times, ahead;   /* a load begins at most so long before its use, ns */
+    bool arranged;          /* delays and `ahead` are those of an order that fits */
     struct timed *order;
 };
 
@@ -52,7 +55,7 @@ static void find_costs(struct overlap *o, const int64_t *values)
         for (int i = o->parts[part]; i < end_of(o, part); i++) {
             o->part_of[i] = part;
             if (insn_is_transfer(&o->own[i]))
-                o->moves[i] = transfer_ns(o->m, &o->own[i], values);
+                o->moves[i] = transfer_in_pieces_ns(o->m, &o->own[i], values);
             else
                 o->costs[i] = insn_ns(o->m, &o->own[i], values);
             engines[o->own[i].engine] += o->costs[i];
@@ -120,6 +123,7 @@ static void load_early(struct overlap *o)
     for (int i = n - 1; i >= 0; i--) {
         double latest = loads[i].needed - LEAD_NS, *at = &o->times[loads[i].insn];
         begin = (begin < latest ? begin : latest) - o->moves[loads[i].insn];
+        begin = begin > loads[i].needed - o->ahead ? begin : loads[i].needed - o->ahead;
         *at = begin < *at ? begin : *at;
     }
     arena_free(&scratch);
@@ -164,6 +168,130 @@ static bool delay(struct overlap *o, int insn)
     return true;
 }
 
+static bool fits(struct overlap *o, int *failed)
+{
+    put_beside(o);
+    *failed = place_straight(o->p, o->k, o->m, true);
+    return *failed < 0;
+}
+
+static void delay_all(struct overlap *o, int delays)
+{
+    for (int part = 0; part < o->nparts; part++)
+        o->delays[part] = delays;
+}
+
+/* With loads so early; the fewest delays that leave room. */
+static bool delayed_fits(struct overlap *o)
+{
+    int failed;
+    delay_all(o, 0);
+    if (fits(o, &failed))
+        return true;
+    delay_all(o, DELAYS);
+    if (!fits(o, &failed))
+        return false;
+    delay_all(o, 0);
+    for (int i = 0; i < TRIES; i++) {
+        if (fits(o, &failed))
+            return true;
+        if (!delay(o, failed))
+            break;
+    }
+    delay_all(o, DELAYS);
+    return fits(o, &failed);
+}
+
+/* Kernels begin one beside the other as far as there is room, and loads as early; false: there is none. */
+static bool beside(struct overlap *o)
+{
+    static const double ahead[] = {INFINITY, 200e3, 50e3, 25e3, 12e3, 6e3};
+    int failed;
+    if (o->arranged && fits(o, &failed)) /* with another queue it fitted so */
+        return true;
+    for (size_t a = 0; a < sizeof ahead / sizeof *ahead; a++) {
+        o->ahead = ahead[a];
+        if (delayed_fits(o))
+            return o->arranged = true;
+        if (o->arranged)
+            return false;
+    }
+    return false;
+}
+
+/* One after the other, as they are. */
+static bool in_turn(struct overlap *o)
+{
+    memcpy(o->k->insns, o->own, sizeof *o->own * (size_t)o->k->ninsns);
+    for (int i = 0; i < o->k->ninsns; i++)
+        o->order[i].insn = i;
+    return place_straight(o->p, o->k, o->m, true) < 0 || place_straight(o->p, o->k, o->m, false) < 0;
+}
+
+/* Nanoseconds of the kernel as it is arranged. */
+static double estimate(const struct overlap *o)
+{
+    struct arena scratch = {0};
+    double *costs = ARENA_ARRAY(&scratch, double, o->k->ninsns + 1);
+    double *moves = ARENA_ARRAY(&scratch, double, o->k->ninsns + 1);
+    for (int i = 0; i < o->k->ninsns; i++) {
+        costs[i] = o->costs[o->order[i].insn];
+        moves[i] = o->moves[o->order[i].insn];
+    }
+    double ns = straight_estimate(o->p, o->k, o->m, costs, moves);
+    arena_free(&scratch);
+    return ns;
+}
+
+/* ---- which order, and whose queue loads again what the kernel has stored ---- */
+
+/* Loads of what the kernel stores wait for it, and loads of weights stand behind them when one engine starts both. Now
+ * the engine starts them; whether there are any. */
+static bool reload_by(struct overlap *o, uint8_t engine)
+{
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    struct arena scratch = {0};
+    bool any = false, *stored = ARENA_ARRAY(&scratch, bool, o->p->nslots + 1);
+    for (int i = 0; i < o->k->ninsns; i++)
+        if (insn_is_transfer(&o->own[i]) && o->own[i].ap[DST].mem == MEM_HBM)
+            stored[slot_root(o->p, o->own[i].ap[DST].tensor)] = true;
+    for (int i = 0; i < o->k->ninsns; i++) {
+        struct insn *n = &o->own[i];
+        if (n->op == INSN_dma_copy && n->ap[SRC].mem == MEM_HBM && n->ap[DST].mem != MEM_HBM &&
+            stored[slot_root(o->p, n->ap[SRC].tensor)])
+            n->engine = engine, any = true;
+    }
+    arena_free(&scratch);
+    return any;
+}
+
+/* What takes the least time, by the estimate; false: nothing has room. */
+static bool choose(struct overlap *o)
+{
+    static bool (*const arrange[])(struct overlap *o) = {beside, in_turn};
+    static const uint8_t engines[] = {ENGINE_SP, ENGINE_POOL, ENGINE_ACT};
+    struct arena scratch = {0};
+    size_t insns = sizeof *o->k->insns * (size_t)o->k->ninsns, tiles = sizeof *o->k->tiles * (size_t)o->k->ntiles;
+    struct insn *best = ARENA_ARRAY(&scratch, struct insn, o->k->ninsns + 1);
+    struct tile *placed = ARENA_ARRAY(&scratch, struct tile, o->k->ntiles + 1);
+    double least = INFINITY;
+    for (size_t e = 0; e < sizeof engines && (!e || reload_by(o, engines[e])); e++)
+        for (int way = 0; way < 2; way++) {
+            double ns = arrange[way](o) ? estimate(o) : INFINITY;
+            if (ns >= least)
+                continue;
+            least = ns;
+            memcpy(best, o->k->insns, insns);
+            memcpy(placed, o->k->tiles, tiles);
+        }
+    if (least < INFINITY) {
+        memcpy(o->k->insns, best, insns);
+        memcpy(o->k->tiles, placed, tiles);
+    }
+    arena_free(&scratch);
+    return least < INFINITY;
+}
+
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts)
 {
     struct arena scratch = {0};
@@ -176,20 +304,9 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     o.lengths = ARENA_ARRAY(&scratch, double, nparts), o.delays = ARENA_ARRAY(&scratch, int, nparts);
     o.part_of = ARENA_ARRAY(&scratch, int, n), o.order = ARENA_ARRAY(&scratch, struct timed, n);
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
-    bool placed = false;
     if (values)
         find_costs(&o, values);
-    for (int i = 0; values && !placed && i < TRIES; i++) {
-        put_beside(&o);
-        int failed = place_straight(p, k, m, true);
-        placed = failed < 0;
-        if (!placed && !delay(&o, failed))
-            break;
-    }
-    if (!placed) {
-        memcpy(k->insns, o.own, sizeof *o.own * (size_t)k->ninsns);
-        placed = place_straight(p, k, m, true) < 0 || place_straight(p, k, m, false) < 0;
-    }
+    bool placed = values && choose(&o);
     arena_free(&scratch);
     return placed;
 }

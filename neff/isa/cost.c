@@ -1,5 +1,6 @@
 #include "neff/isa/cost.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CPU_LANES = 16, CPU_FMA = 16, DMA_START_NS = 1300, CPU_DMA_START_NS = 20 };
@@ -45,6 +46,24 @@ double piece_ns(const struct timing *t, double bytes)
     double overhead = t->dma_full_bytes / t->dma_engine_gbps - t->dma_full_bytes / t->dma_engine_peak_gbps;
     double ns = bytes / t->dma_engine_gbps, small = overhead + bytes / t->dma_engine_peak_gbps;
     return ns > small ? ns : small;
+}
+
+/* Bytes of an operand of a transfer that lie side by side; in a tile, of one partition. */
+static double run_bytes(const struct ap *a, const int64_t *values)
+{
+    int64_t run = 1;
+    for (int i = a->rank - 1; i >= (a->mem == MEM_HBM ? 0 : 1) && value_of(values, a->dim[i].step) == run; i--)
+        run *= value_of(values, a->dim[i].count);
+    return (double)run * (double)dtype_bytes(a->dtype);
+}
+
+double transfer_in_pieces_ns(const struct machine *m, const struct insn *n, const int64_t *values)
+{
+    const struct ap *dst = &n->ap[AP(dma_copy, dst)], *src = &n->ap[AP(dma_copy, src)];
+    const struct timing *t = machine_timing(m);
+    double piece = fmin(run_bytes(dst, values), run_bytes(src, values));
+    double bytes = (double)ap_count(dst, values) * (double)dtype_bytes(dst->dtype);
+    return bytes > 0 ? bytes / piece * piece_ns(t, piece) / t->dma_engines : 0;
 }
 
 /* The last dim of an operand. */

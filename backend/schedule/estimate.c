@@ -1,0 +1,79 @@
+/*
+ * How long a kernel of many instructions without loops takes, roughly: each engine executes its instructions in the
+ * kernel's order, each queue its transfers, which share the DMA engines in the order in which they start. The simulator
+ * (runtime/sim) has ports, costs of addresses and of signals besides; here two orders of one kernel are compared.
+ */
+#include "backend/schedule/chain.h"
+
+#include "neff/isa/cost.h"
+
+#include <math.h>
+
+struct machine_state {
+    const struct kernel *k;
+    const before_t *before;
+    const double *costs, *moves; /* per instruction: of engines; of the DMA engines */
+    double *ends;                /* per instruction that has been executed; others -1 */
+    double engines[ENGINE_COUNT], dma, start_ns, issue_ns;
+};
+
+/* When the instruction may begin; INFINITY: one that it comes after has not been executed. */
+static double begin_of(const struct machine_state *s, int insn)
+{
+    double at = s->engines[s->k->insns[insn].engine];
+    for (int i = 0; i < STREAMS; i++) {
+        int other = s->before[insn][i];
+        if (other >= 0 && s->ends[other] < 0)
+            return INFINITY;
+        at = other >= 0 && s->ends[other] > at ? s->ends[other] : at;
+    }
+    return at;
+}
+
+static void execute(struct machine_state *s, int insn, double at)
+{
+    double *engine = &s->engines[s->k->insns[insn].engine];
+    if (!insn_is_transfer(&s->k->insns[insn])) {
+        s->ends[insn] = *engine = at + s->costs[insn];
+        return;
+    }
+    *engine = at + s->issue_ns;
+    s->dma = (s->dma > *engine ? s->dma : *engine) + s->moves[insn];
+    s->ends[insn] = s->dma + s->start_ns;
+}
+
+double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                         const double *moves)
+{
+    struct arena scratch = {0};
+    const struct timing *t = machine_timing(m);
+    struct machine_state s = {.k = k, .costs = costs, .moves = moves, .start_ns = t->dma_start_ns};
+    int *next = ARENA_ARRAY(&scratch, int, k->ninsns + 1), head[ENGINE_COUNT], last[ENGINE_COUNT];
+    double end = 0;
+    s.before = straight_order(p, k, m, &scratch);
+    s.ends = ARENA_ARRAY(&scratch, double, k->ninsns + 1);
+    s.issue_ns = t->dma_issue_cycles / m->pool_ghz;
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        head[e] = last[e] = -1;
+    for (int i = 0; i < k->ninsns; i++) {
+        int e = k->insns[i].engine;
+        *(last[e] < 0 ? &head[e] : &next[last[e]]) = i;
+        last[e] = i, next[i] = -1, s.ends[i] = -1;
+    }
+    for (int left = k->ninsns; left > 0; left--) {
+        double least = INFINITY;
+        int first = -1;
+        for (int e = 0; e < ENGINE_COUNT; e++) {
+            double at = head[e] < 0 ? INFINITY : begin_of(&s, head[e]);
+            if (at < least)
+                least = at, first = e;
+        }
+        if (first < 0)
+            break; /* does not happen: what comes before stands before */
+        execute(&s, head[first], least);
+        end = s.ends[head[first]] > end ? s.ends[head[first]] : end;
+        head[first] = next[head[first]];
+    }
+    arena_free(&scratch);
+    return end;
+}

@@ -1,0 +1,72 @@
+/*
+ * The estimate by which orders of one kernel are compared: engines side by side, what depends in turn, transfers one
+ * after the other at the DMA engines.
+ */
+#include "test/unit/neff_test.h"
+
+#include "backend/schedule/chain.h"
+
+static const char head[] = "program \"t\" target trn1\nnode 0 \"a\" \"A\"\noutputs \"y\"\n"
+                           "slot %0 input \"x\" f32[128,512]\nslot %1 planned f32[128,512] output\n"
+                           "kernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"
+                           "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n"
+                           "  tile sbuf2 f32 128 x 512 at 4096\n  tile sbuf3 f32 128 x 512 at 4096\n";
+static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
+
+#define T(t)            #t " f32[0](128:512, 512:1)"
+#define COPY(e, to, by) "  " e ".tensor_copy dst=" T(to) ", src=" T(by) " node 0\n"
+#define LOAD(e, to)     "  " e ".dma_copy dst=" T(to) ", src=" T(%0) " node 0\n"
+#define STORE(e, by)    "  " e ".dma_copy dst=" T(%1) ", src=" T(by) " node 0\n"
+
+/* Each engine's instruction costs 100 ns, each transfer 50 of the DMA engines. */
+static double estimate(const char *body)
+{
+    static const double costs[] = {100, 100, 100, 100}, moves[] = {50, 50, 50, 50};
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s%s", head, body, tail);
+    struct program *p = parse_ok(text);
+    double ns = straight_estimate(p, &p->kernels[0], machine_find("trn1"), costs, moves);
+    program_free(p);
+    return ns;
+}
+
+static void assert_ns(double ns, double expected)
+{
+    if (ns < expected - 0.5 || ns > expected + 0.5)
+        fail_msg("%.1f ns, expected %.1f", ns, expected);
+}
+
+static void engines(void **state)
+{
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0)), 100);
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf0)), 100);
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("dve", sbuf2, sbuf0)), 200);
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf1)), 200); /* reads what was written */
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf2) COPY("act", sbuf3, sbuf0)), 200); /* the bytes of what is read */
+}
+
+static void transfers(void **state)
+{
+    const struct timing *t = machine_timing(machine_find("trn1"));
+    double issue = t->dma_issue_cycles / machine_find("trn1")->pool_ghz, start = t->dma_start_ns;
+    assert_ns(estimate(LOAD("sp", sbuf0)), issue + 50 + start);
+    assert_ns(estimate(LOAD("sp", sbuf0) LOAD("act", sbuf1)), issue + 100 + start); /* they share the DMA engines */
+    assert_ns(estimate(LOAD("sp", sbuf0) COPY("dve", sbuf2, sbuf1)), issue + 50 + start);
+    assert_ns(estimate(LOAD("sp", sbuf0) COPY("dve", sbuf1, sbuf0)), issue + 50 + start + 100);
+    /* A load stands behind a store that waits, in one queue; in another it does not. */
+    double behind = estimate(COPY("dve", sbuf1, sbuf2) STORE("sp", sbuf1) LOAD("sp", sbuf0)
+                                 COPY("act", sbuf3, sbuf0));
+    double beside = estimate(COPY("dve", sbuf1, sbuf2) STORE("act", sbuf1) LOAD("sp", sbuf0)
+                                 COPY("pool", sbuf3, sbuf0));
+    assert_ns(behind, 100 + 2 * issue + 2 * 50 - (issue < 50 ? issue : 50) + start + 100);
+    assert_ns(beside, issue + 50 + start + 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines),
+        cmocka_unit_test(transfers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
