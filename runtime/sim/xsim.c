@@ -144,19 +144,26 @@ static void close_simulated(struct simulated *x)
         file_unmap(&x->text);
 }
 
+/* Assembly, which may begin with a comment; no archive begins so. */
+static bool is_text(const struct mapped_file *f)
+{
+    static const char first[] = "program ";
+    return f->size > 0 && (f->data[0] == '#' || (f->size > sizeof first && !memcmp(f->data, first, sizeof first - 1)));
+}
+
 /* An archive, or a program as text. */
 static bool open_program(const char *path, struct simulated *x, struct diag *d)
 {
-    static const char first[] = "program ";
     if (!file_map(&x->text, path, d))
         return false;
-    const char *text = (const char *)x->text.data;
-    if (x->text.size > sizeof first && !memcmp(text, first, sizeof first - 1)) {
-        x->p = program_parse(text, x->text.size, path, d);
+    if (is_text(&x->text)) {
+        x->p = program_parse((const char *)x->text.data, x->text.size, path, d);
         return x->p != NULL;
     }
     x->open = neff_open(&x->file, path, d);
-    x->p = x->open ? neff_program(&x->file, false, d) : NULL;
+    if (!x->open)
+        return false;
+    x->p = neff_program(&x->file, false, d);
     return x->p ? true : fail_in(d, "%s", path);
 }
 

@@ -55,6 +55,11 @@ refuses 1 none.neff
 refuses 1 digits.neff --shape nothing=4
 refuses 1 digits.neff --shape image=4,1,28
 "$xsim" "$source/models/kernels/mamba_v1.xasm" | tail -n 1 | grep -q "$last" || failed "assembly"
+for kernel in giou matmul softmax; do # which begin with a comment
+    "$xsim" "$source/models/kernels/$kernel.xasm" | tail -n 1 | grep -q "$last" || failed "assembly of $kernel"
+done
+printf x >short.neff
+refuses 2 "xsim: short.neff: 1 bytes, expected an archive of at least 1024" "$xsim" short.neff
 "$build/xdump" digits.neff --asm >digits.xasm
 "$xsim" digits.xasm --json >asm.json
 "$xsim" digits.neff --json | cmp -s - asm.json || failed "an archive and its text differ"
