@@ -132,7 +132,7 @@ bool run_flight(struct flight *f)
         x->array = (struct stationary){.instance = -1};
         x->last_over = f->begin;
         dma_reset(&x->dma, (int)machine_timing(f->s->m)->dma_engines, f->begin.at);
-        x->sbuf_port = x->psum_port = x->processor = x->freed = f->begin;
+        x->sbuf_port = x->psum_port = x->processor = x->freed = x->forgotten = f->begin;
         x->oldest_room = x->next_room = 0;
     }
     bool ok = fly(f);

@@ -158,6 +158,7 @@ struct core_state {
     struct moment queue_end[ENGINE_COUNT]; /* transfers of a queue complete in order */
     struct room rooms[MAX_ROOMS];   /* numbers oldest_room to next_room - 1, modulo MAX_ROOMS */
     int oldest_room, next_room;
+    struct moment forgotten;  /* rooms whose places in the list are taken by others */
     struct moment freed;      /* flights of one step at a time: by the step before */
 };
 

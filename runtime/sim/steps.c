@@ -413,7 +413,8 @@ bool room_begins(struct core_state *c, int room, bool psum, struct moment *freed
     return true;
 }
 
-/* The oldest room's place in the list is taken by another: those that wait for it keep its end. */
+/* The oldest room's place in the list is taken by another: those that wait for it keep its end, and so do all that
+ * begin later, which may have its memory. */
 static void forget_room(struct core_state *c, int room)
 {
     for (int i = 0; i < MAX_ROOMS; i++)
@@ -424,6 +425,7 @@ static void forget_room(struct core_state *c, int room)
             b->rooms &= ~(UINT64_C(1) << room);
             b->freed = later(b->freed, c->rooms[room].end);
         }
+    c->forgotten = later(c->forgotten, c->rooms[room].end);
 }
 
 bool take_room(struct launch_state *l, int *room)
@@ -442,7 +444,7 @@ bool take_room(struct launch_state *l, int *room)
     c->rooms[at].sbuf = c->rooms[at].psum = (struct range){0, 0};
     bool early = l->s->o.plant == PLANT_EARLY_ROOMS;
     for (int i = 0; i < 2; i++)
-        r.before[i] = (struct before){early ? 0 : rooms_that_have(c, i, i ? r.psum : r.sbuf), {.record = -1}};
+        r.before[i] = (struct before){early ? 0 : rooms_that_have(c, i, i ? r.psum : r.sbuf), c->forgotten};
     for (int i = c->next_room - 1; i >= c->oldest_room; i--) /* those that are over before it begins */
         if (overlap(c->rooms[i % MAX_ROOMS].sbuf, r.sbuf) || overlap(c->rooms[i % MAX_ROOMS].psum, r.psum)) {
             c->oldest_room = i + 1;

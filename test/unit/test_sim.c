@@ -513,6 +513,27 @@ static void test_order(void **state)
                    "capacity: step 0 ", "instance 7: bytes 1835012 to 2097155 of 't'");
 }
 
+/* A long store has its memory until it is over, however many instances of another step have had theirs since. */
+static void test_order_of_many_instances(void **state)
+{
+    static const char text[] =
+        "program \"t\" target trn1\nnode 0 \"a\" \"A\"\noutputs \"y\"\n\n"
+        "slot %0 input \"x\" f32[128,20000]\nslot %1 planned \"y\" f32[128,20000] output\n\n"
+        "kernel 0 \"k\" grid() vars 0 semaphores 1 flops 0 bytes 0 {\n"
+        "  tile sbuf0 f32 128 x 20000 at 0\n"
+        "  sp.dma_copy dst=sbuf0 f32[0](128:20000, 20000:1), src=%0 f32[0](128:20000, 20000:1) signal s0 node 0\n"
+        "  pool.dma_copy dst=%1 f32[0](128:20000, 20000:1), src=sbuf0 f32[0](128:20000, 20000:1) wait s0>=1 node 0\n}\n"
+        "kernel 1 \"many\" grid(200) vars 1 semaphores 0 flops 0 bytes 0 {\n"
+        "  tile sbuf0 f32 128 x 4 at 0\n  act.memset dst=sbuf0 f32[0](128:4, 4:1), value=0 node 0\n}\n"
+        "kernel 2 \"large\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"
+        "  tile sbuf0 f32 128 x 40000 at 0\n  dve.memset dst=sbuf0 f32[0](128:40000, 40000:1), value=0 node 0\n}\n"
+        "\nregion 0 (%0) -> (%1) {\n  launch 0\n  launch 1\n  launch 2\n}\n";
+    assert_checked(text, PLANT_NONE, 1, NULL, NULL);
+    struct sim *s = simulate(text, NULL, 1, 0);
+    assert_true(record(s, 2, 0, 0, false)->start >= transfer(s, 0, 0, 1)->end);
+    done(s);
+}
+
 /* What a kernel reads of its own results needs a wait, and a wait for the right transfer. */
 static void test_order_in_instance(void **state)
 {
@@ -575,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_bytes_of_table), cmocka_unit_test(test_steps_in_flight),
         cmocka_unit_test(test_memory_in_flight), cmocka_unit_test(test_order),
         cmocka_unit_test(test_order_in_instance), cmocka_unit_test(test_shared_bytes),
+        cmocka_unit_test(test_order_of_many_instances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
