@@ -271,8 +271,8 @@ static bool give_outputs(const struct xrun_arguments *a, const struct xrt_model 
             return fail(d, "%s", xrt_error());
         if (a->folder && !write_value(a->folder, name, &v, d))
             return false;
-        if (!a->folder && !a->json)
-            print_value(stdout, name, &v);
+        if (!a->folder && !a->json && !print_value(stdout, name, &v, d))
+            return false;
     }
     return true;
 }

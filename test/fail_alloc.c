@@ -12,6 +12,13 @@ static _Atomic long allocations;
 static long fail_at;
 static bool fail_all;
 
+/* FAIL_LIBRARIES: allocations of shared libraries fail too, the C library's for strdup and streams among them. */
+#ifdef FAIL_LIBRARIES
+#define SEEN __attribute__((visibility("default")))
+#else
+#define SEEN
+#endif
+
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t m);
 void *__libc_realloc(void *p, size_t n);
@@ -26,27 +33,27 @@ static bool fails(void)
     return this_one;
 }
 
-void *malloc(size_t n)
+SEEN void *malloc(size_t n)
 {
     return fails() ? NULL : __libc_malloc(n);
 }
 
-void *calloc(size_t n, size_t m)
+SEEN void *calloc(size_t n, size_t m)
 {
     return fails() ? NULL : __libc_calloc(n, m);
 }
 
-void *realloc(void *p, size_t n)
+SEEN void *realloc(void *p, size_t n)
 {
     return fails() ? NULL : __libc_realloc(p, n);
 }
 
-void *aligned_alloc(size_t a, size_t n)
+SEEN void *aligned_alloc(size_t a, size_t n)
 {
     return fails() ? NULL : __libc_memalign(a, n);
 }
 
-int posix_memalign(void **p, size_t a, size_t n)
+SEEN int posix_memalign(void **p, size_t a, size_t n)
 {
     void *got = fails() ? NULL : __libc_memalign(a, n);
     if (got)

@@ -85,29 +85,53 @@ static void put_common(FILE *f, uint32_t crc, size_t size, size_t name)
     put(f, crc, 4), put(f, size, 4), put(f, size, 4), put(f, name, 2), put(f, 0, 2);
 }
 
-/* The member to f, which is `at` bytes long, its row to the list; how many bytes it took, 0 after
- * a failure. */
-static uint64_t put_member(FILE *f, FILE *list, const struct npz_entry *e, uint64_t at)
+struct npz_member {
+    uint64_t at, size;
+    uint32_t crc;
+};
+
+static void put_header(FILE *f, const char *name, const struct npz_member *m)
 {
-    char *bytes = NULL;
-    size_t size = 0, name = strlen(e->name) + 4;
-    FILE *member = open_memstream(&bytes, &size);
-    if (!member)
-        return 0;
-    npy_put(member, &e->t);
-    bool ok = !ferror(member);
-    ok = !fclose(member) && ok && name <= UINT16_MAX && size < UINT32_MAX;
-    if (ok) {
-        uint32_t crc = (uint32_t)crc32(0, (const Bytef *)bytes, (uInt)size);
-        put(f, 0x04034b50, 4), put_common(f, crc, size, name);
-        fprintf(f, "%s.npy", e->name);
-        fwrite(bytes, 1, size, f);
-        put(list, 0x02014b50, 4), put(list, 20, 2), put_common(list, crc, size, name);
-        put(list, 0, 2), put(list, 0, 2), put(list, 0, 2), put(list, 0, 4), put(list, at, 4);
-        fprintf(list, "%s.npy", e->name);
-    }
-    free(bytes);
-    return ok ? 30 + name + size : 0;
+    put(f, 0x04034b50, 4), put_common(f, m->crc, m->size, strlen(name) + 4);
+    fprintf(f, "%s.npy", name);
+}
+
+static void put_row(FILE *f, const char *name, const struct npz_member *m)
+{
+    put(f, 0x02014b50, 4), put(f, 20, 2), put_common(f, m->crc, m->size, strlen(name) + 4);
+    put(f, 0, 2), put(f, 0, 2), put(f, 0, 2), put(f, 0, 4), put(f, m->at, 4);
+    fprintf(f, "%s.npy", name);
+}
+
+static uint32_t checksum(FILE *f, long at, uint64_t size)
+{
+    uint8_t block[1 << 14];
+    uLong crc = crc32(0, NULL, 0);
+    fseek(f, at, SEEK_SET);
+    for (size_t n; size && (n = fread(block, 1, size < sizeof block ? size : sizeof block, f)) > 0; size -= n)
+        crc = crc32(crc, block, (uInt)n);
+    return (uint32_t)crc;
+}
+
+/* The header is written again when the checksum is known: no copy of the tensor in memory. */
+static bool put_member(FILE *f, const struct npz_entry *e, struct npz_member *m)
+{
+    long at = ftell(f);
+    *m = (struct npz_member){.at = (uint64_t)at};
+    put_header(f, e->name, m);
+    long start = ftell(f);
+    npy_put(f, &e->t);
+    long end = ftell(f);
+    if (at < 0 || start < 0 || end < 0)
+        return true; /* a failed write, which out_commit tells */
+    m->size = (uint64_t)(end - start);
+    if (m->size >= UINT32_MAX || strlen(e->name) + 4 > UINT16_MAX)
+        return false;
+    m->crc = checksum(f, start, m->size);
+    fseek(f, at, SEEK_SET);
+    put_header(f, e->name, m);
+    fseek(f, end, SEEK_SET);
+    return true;
 }
 
 static void put_end(FILE *f, int count, size_t list, uint64_t at)
@@ -120,26 +144,22 @@ static void put_end(FILE *f, int count, size_t list, uint64_t at)
 bool npz_write(const char *path, const struct npz *z, struct diag *d)
 {
     struct out_file o;
-    char *rows = NULL;
-    size_t size = 0;
-    uint64_t at = 0, taken = 1;
     if (z->count > UINT16_MAX)
         return fail(d, "%s: %d arrays, a .npz holds at most %d", path, z->count, UINT16_MAX);
     if (!out_open(&o, path, d))
         return false;
-    FILE *list = open_memstream(&rows, &size);
-    for (int i = 0; list && taken && i < z->count; i++, at += taken)
-        taken = put_member(o.f, list, &z->entries[i], at);
-    bool ok = list && taken;
-    if (list && fclose(list))
-        ok = false;
-    ok = ok ? at + size < UINT32_MAX || fail(d, "%s: more than 4 GiB", path)
-            : fail(d, "%s: out of memory, or an array of more than 4 GiB", path);
-    if (ok) {
-        fwrite(rows, 1, size, o.f);
-        put_end(o.f, z->count, size, at);
-    }
-    free(rows);
+    struct npz_member *members = calloc((size_t)z->count + 1, sizeof *members);
+    bool ok = members || fail_memory(d, "%s: out of memory", path);
+    for (int i = 0; ok && i < z->count; i++)
+        ok = put_member(o.f, &z->entries[i], &members[i]) || fail(d, "%s: an array of more than 4 GiB", path);
+    long list = ftell(o.f);
+    for (int i = 0; ok && i < z->count; i++)
+        put_row(o.f, z->entries[i].name, &members[i]);
+    long end = ftell(o.f);
+    ok = ok && (end < UINT32_MAX || fail(d, "%s: more than 4 GiB", path));
+    if (ok)
+        put_end(o.f, z->count, (size_t)(end - list), (uint64_t)list);
+    free(members);
     if (ok)
         return out_commit(&o, d);
     out_abandon(&o);

@@ -128,14 +128,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool names_differ(const struct npz *z)
+static bool names_differ(const struct npz *z, struct diag *d)
 {
     char **names = calloc((size_t)z->count + 1, sizeof *names);
-    bool differ = names != NULL;
-    for (int i = 0; names && i < z->count; i++)
+    bool differ = true;
+    if (!names)
+        return fail_memory(d, "out of memory");
+    for (int i = 0; i < z->count; i++)
         names[i] = z->entries[i].name;
-    if (names)
-        qsort(names, (size_t)z->count, sizeof *names, by_name);
+    qsort(names, (size_t)z->count, sizeof *names, by_name);
     for (int i = 1; differ && i < z->count; i++)
         differ = strcmp(names[i - 1], names[i]) != 0;
     free(names);
@@ -160,7 +161,7 @@ static bool value_members(const struct xrt_value *v, struct npz *out, struct dia
         struct npz_entry *e = &out->entries[out->count++];
         ok = table ? add_column(rows, alone ? 1 : v->count, k, alone, e, d) : add_item(v, k, e, d);
     }
-    ok = ok && (!table || names_differ(out));
+    ok = ok && (!table || names_differ(out, d));
     if (!ok)
         npz_free(out);
     return ok;
@@ -356,26 +357,27 @@ static void print_table(FILE *out, const char *name, const struct npz *z)
         fprintf(out, "  ...\n");
 }
 
-void print_value(FILE *out, const char *name, const struct xrt_value *v)
+bool print_value(FILE *out, const char *name, const struct xrt_value *v, struct diag *d)
 {
     struct npz z;
-    struct diag d = {0};
+    bool ok = true;
     v = inner(v);
     if (v->kind == XRT_TENSOR) {
         struct tensor t = tensor_of(&v->tensor);
         print_output(out, name, &t);
-    } else if (is_table(v) && value_members(v, &z, &d)) {
+    } else if (is_table(v) && value_members(v, &z, d)) {
         print_table(out, name, &z);
         npz_free(&z);
-    } else {
+    } else if (!diag_failed(d)) {
         static const char *const kinds[] = {"tensor", "sequence", "optional", "map"};
         fprintf(out, "%s  %s of %lld\n", name, kinds[v->kind], (long long)v->count);
-        for (int64_t i = 0; i < v->count && i < SHOWN; i++) {
+        for (int64_t i = 0; ok && i < v->count && i < SHOWN; i++) {
             char item[512];
             snprintf(item, sizeof item, "%s[%lld]", name, (long long)i);
-            print_value(out, item, &v->items[i]);
+            ok = print_value(out, item, &v->items[i], d);
         }
         if (v->count > SHOWN)
             fprintf(out, "...\n");
     }
+    return ok && !diag_failed(d);
 }

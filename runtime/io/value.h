@@ -20,6 +20,7 @@ bool write_value(const char *folder, const char *name, const struct xrt_value *v
  * for a file that cannot be read, and for a value that has none. */
 bool compare_members(const struct xrt_value *v, const char *path, const struct tolerance *t,
                      struct diag *why, struct diag *d);
-void print_value(FILE *out, const char *name, const struct xrt_value *v);
+/* A summary for people. */
+bool print_value(FILE *out, const char *name, const struct xrt_value *v, struct diag *d);
 
 #endif

@@ -51,4 +51,32 @@ cp "$source/models/digits/digits.onnx" m.onnx
 each_fails m.neff "$xcc_fail" m.onnx -q --cast-budget 0.02 -o work/m.neff # the check of the cast keeps a product in FP32
 cp expected m.neff
 each_fails probabilities.npy "$xrun_fail" m.neff --random --threads 2 -o work
+
+# Sequences and maps, which become .npz or .json: neither the other of the two, nor less of it. Inputs from an .npz.
+printed() { # PROGRAM ARGUMENT...: its standard output is the result
+    "$@" >printed.txt && mv printed.txt work/printed
+}
+values() { # NAME BODY: x f32[n,2], result %9
+    printf 'graph "%s" symbols(n) (%%0 "x": f32[n,2]) {\n%s\n  return(%%9)\n} outputs("o")\n' "$1" "$2" >"$1.xir"
+    "$xcc" -q "$1.xir" -o "$1.neff" || failed "$1 does not compile"
+}
+values list '  %9 = sequence_construct(%0, %0)'
+values table '  %c0 = const str[2] {"a", "b"}
+  %9 = zip_map(%0, %c0)'
+values twice '  %c0 = const str[2] {"q", "q"}
+  %9 = zip_map(%0, %c0)'
+printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2000, 2), }" >x.npy
+head -c 16000 /dev/zero >>x.npy
+"$xrun" list.neff x.npy -o work # two arrays: arr_0, arr_1
+mv work/o.npz in.npz
+values two '  %8 = reduce_sum(%0) {axes=[0], keepdims=1}
+  %9 = sequence_construct(%0, %8)'
+sed -i 's/"x": f32\[n,2\]/"x": f32[n,2], %1 "y": f32[n,2]/; s/%0, %8/%1, %8/' two.xir
+"$xcc" -q two.xir -o two.neff
+each_fails o.npz "$xrun_fail" two.neff in.npz --threads 1 -o work
+printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }" >x.npy
+head -c 16 /dev/zero >>x.npy
+each_fails o.npz "$xrun_fail" table.neff x.npy --threads 1 -o work
+each_fails o.json "$xrun_fail" twice.neff x.npy --threads 1 -o work
+each_fails printed printed "$xrun_fail" table.neff x.npy --threads 1
 finish
