@@ -12,12 +12,8 @@ static _Atomic long allocations;
 static long fail_at;
 static bool fail_all;
 
-/* FAIL_LIBRARIES: allocations of shared libraries fail too, the C library's for strdup and streams among them. */
-#ifdef FAIL_LIBRARIES
+/* Allocations of shared libraries fail too: protobuf-c's, and the C library's for strdup and streams. */
 #define SEEN __attribute__((visibility("default")))
-#else
-#define SEEN
-#endif
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t m);

@@ -3,6 +3,7 @@
  */
 #include "frontend/kernel_library.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/message.h"
 #include "frontend/wire.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static bool read_defaults(struct importer *im, struct function *f)
         if (m->unknown_fields[i].tag != FUNCTION_ATTRIBUTE_PROTO ||
             !unknown_bytes(&m->unknown_fields[i], &p, &n))
             continue;
-        Onnx__AttributeProto *a = onnx__attribute_proto__unpack(NULL, n, p);
+        Onnx__AttributeProto *a = message_unpack(&onnx__attribute_proto__descriptor, n, p);
         if (!a)
             return fail(im->d, "function '%s': a default attribute is damaged", f->name);
         ARENA_GROW(&im->g->arena, im->unpacked, im->nunpacked, im->unpacked_cap);

@@ -1,5 +1,6 @@
 #include "frontend/onnx/onnx_file.h"
 #include "frontend/onnx/lift.h"
+#include "frontend/onnx/message.h"
 #include "frontend/onnx/text.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static bool unpack(struct onnx_file *f, struct diag *d)
     if (!reduced)
         return false;
     bool clean = onnx_text_check(&onnx__model_proto__descriptor, reduced, n, d);
-    f->model = clean ? onnx__model_proto__unpack(NULL, n, reduced) : NULL;
+    f->model = clean ? message_unpack(&onnx__model_proto__descriptor, n, reduced) : NULL;
     free(reduced);
     if (!clean)
         return false;

@@ -2,6 +2,7 @@
  * Files of test cases and of users: one TensorProto, SequenceProto, OptionalProto or MapProto. The
  * last three are not in onnx.proto; they are read from the wire format.
  */
+#include "frontend/onnx/message.h"
 #include "frontend/onnx/tensor_proto.h"
 #include "frontend/wire.h"
 
@@ -19,7 +20,7 @@ static bool read_value(int kind, const uint8_t *p, size_t n, int depth, struct t
 
 static bool read_tensor(const uint8_t *p, size_t n, struct tensor *out, struct diag *d)
 {
-    Onnx__TensorProto *t = onnx__tensor_proto__unpack(NULL, n, p);
+    Onnx__TensorProto *t = message_unpack(&onnx__tensor_proto__descriptor, n, p);
     if (!t)
         return fail(d, "not a TensorProto message");
     bool ok = onnx_tensor(NULL, t, out, d);
@@ -29,7 +30,7 @@ static bool read_tensor(const uint8_t *p, size_t n, struct tensor *out, struct d
 
 static bool read_sparse(const uint8_t *p, size_t n, struct tensor *out, struct diag *d)
 {
-    Onnx__SparseTensorProto *s = onnx__sparse_tensor_proto__unpack(NULL, n, p);
+    Onnx__SparseTensorProto *s = message_unpack(&onnx__sparse_tensor_proto__descriptor, n, p);
     if (!s)
         return fail(d, "not a SparseTensorProto message");
     bool ok = onnx_sparse_tensor(NULL, s, out, d);
