@@ -1,6 +1,7 @@
 #include "frontend/neuronx_options.h"
 
 #include "frontend/hlo/syntax/hlo.h"
+#include "neff/base/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,18 +137,16 @@ bool neuronx_flag(struct command *c, int argc, char **argv, int *i, bool *taken,
     return true;
 }
 
-/* Appends to the log file; the first call starts it anew. */
-static void write_log(const struct command *c, const char *mode, const char *text)
+/* At the end, when the inputs are known, which it does not replace. */
+static void write_log(const struct command *c, const char *text)
 {
-    FILE *f = c->logfile ? fopen(c->logfile, mode) : NULL;
-    if (c->logfile && !f) {
-        fprintf(stderr, "xcc: warning: cannot write the log file '%s'\n", c->logfile);
-        return;
-    }
-    if (f) {
-        fputs(text, f);
-        fclose(f);
-    }
+    struct diag d = {0};
+    if (c->logfile && c->output && (!strcmp(c->logfile, c->output) || file_same(c->logfile, c->output)))
+        fail(&d, "%s: is the archive; name another log file", c->logfile);
+    else if (c->logfile)
+        file_write_all(c->logfile, text, strlen(text), &d);
+    if (diag_failed(&d))
+        fprintf(stderr, "xcc: warning: no log file: %s\n", d.text);
 }
 
 void neuronx_begin(const struct command *c)
@@ -156,19 +155,24 @@ void neuronx_begin(const struct command *c)
         return;
     if (c->notes && c->log_level <= LEVEL_INFO && !c->quiet)
         fputs(c->notes, stdout);
-    write_log(c, "w", c->notes ? c->notes : "");
 }
 
 void neuronx_end(const struct command *c, int status, const char *text)
 {
-    char line[2300];
+    const char *verdict = status ? "FAIL" : "PASS", *notes = c->notes ? c->notes : "";
     if (!c->neuronx)
         return;
     if (!c->quiet)
-        printf("%sCompiler status %s\n", status ? "" : "\n", status ? "FAIL" : "PASS");
-    snprintf(line, sizeof line, "%s%sCompiler status %s\n", text, *text ? "\n" : "",
-             status ? "FAIL" : "PASS");
-    write_log(c, "a", line);
+        printf("%sCompiler status %s\n", status ? "" : "\n", verdict);
+    char *log = NULL;
+    size_t size;
+    FILE *f = c->logfile ? open_memstream(&log, &size) : NULL;
+    if (f) {
+        fprintf(f, "%s%s%sCompiler status %s\n", notes, text, *text ? "\n" : "", verdict);
+        if (fclose(f) == 0)
+            write_log(c, log);
+    }
+    free(log);
 }
 
 int neuronx_list_operators(int argc, char **argv)

@@ -13,9 +13,11 @@ void neuronx_defaults(struct command *c);
 /* Takes the flag argv[*i] and its values when it is one of neuronx-cc's own (*taken). False: a
  * usage error. */
 bool neuronx_flag(struct command *c, int argc, char **argv, int *i, bool *taken, struct diag *d);
-/* Prints the notes about flags, and writes the log file when there is one. */
+/* Prints the notes about flags. */
 void neuronx_begin(const struct command *c);
-/* 'Compiler status PASS' or FAIL, to the standard output and to the log; text: the failure, or "".
+/*
+ * 'Compiler status PASS' or FAIL, to the standard output and, after the notes, to the log file.
+ * text: the failure, or "".
  */
 void neuronx_end(const struct command *c, int status, const char *text);
 /* `xcc list-operators --framework XLA|ONNX`: one name a line. Returns the exit status. */

@@ -259,9 +259,23 @@ static void print_times(const struct xrun_arguments *a, const struct times *t, i
 
 /* ---- outputs ---- */
 
+/* No two outputs have the name of one file. */
+static bool outputs_apart(const struct xrt_model *m, struct diag *d)
+{
+    for (int i = 1; i < xrt_output_count(m); i++)
+        for (int k = 0; k < i; k++) {
+            const char *x = xrt_output_info(m, k)->name, *y = xrt_output_info(m, i)->name;
+            if (output_same_file(x, y))
+                return fail(d, "outputs '%s' and '%s' would be one file; rename one of them in the model", x, y);
+        }
+    return true;
+}
+
 static bool give_outputs(const struct xrun_arguments *a, const struct xrt_model *m,
                          struct xrt_context *c, struct diag *d)
 {
+    if (a->folder && !outputs_apart(m, d))
+        return false;
     if (a->folder && mkdir(a->folder, 0777) && errno != EEXIST)
         return fail(d, "%s: cannot make the folder: %s", a->folder, strerror(errno));
     for (int i = 0; i < xrt_output_count(m); i++) {
@@ -358,18 +372,34 @@ static void set_limits(const struct xrun_arguments *a, const struct feed *f, str
 }
 
 static struct xrt_context *running;
+static volatile sig_atomic_t was_interrupted;
+static struct sigaction before_runs;
 
 /* The run says where it was; a second interrupt does not wait for that. */
-static void interrupted(int signal)
+static void interrupted(int signal_number)
 {
+    if (was_interrupted) {
+        out_remove_temporaries();
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
+    was_interrupted = 1;
     xrt_cancel(running);
 }
 
-static void cancel_when_interrupted(struct xrt_context *c)
+/* From here to runs_end an interrupt cancels; a caller that wants them ignored has that. */
+static void runs_begin(struct xrt_context *c)
 {
     running = c;
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupted, .sa_flags = SA_RESETHAND},
-              NULL);
+    sigaction(SIGINT, NULL, &before_runs);
+    if (before_runs.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupted}, NULL);
+}
+
+static bool runs_end(bool ok, struct diag *d)
+{
+    sigaction(SIGINT, &before_runs, NULL);
+    return ok && (!was_interrupted || fail(d, "interrupted"));
 }
 
 /* The archive as the arguments ask for; *memory: freed after the model. */
@@ -417,19 +447,20 @@ static int run(const struct xrun_arguments *a, struct xrt_model *m, struct feed 
     ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && bind_states(a, m, c, d) &&
          feed_give(f, c, d);
     set_limits(a, f, c);
-    cancel_when_interrupted(c);
+    runs_begin(c);
     double begin = now_ms();
     if (ok && !xrt_run(c))
         ok = fail(d, "%s", xrt_error());
     t.first = t.min = t.median = t.p99 = t.max = now_ms() - begin;
     t.runs = 1;
-    ok = ok && profile_run(a, m, f, c, d) && give_outputs(a, m, c, d);
+    ok = runs_end(ok && profile_run(a, m, f, c, d), d) && give_outputs(a, m, c, d);
     int status = ok ? compare_outputs(a, m, c, d) : BAD_INPUT;
-    if (ok && a->bench)
-        ok = bench(a, m, f, c, &t, d);
+    if (ok && a->bench) {
+        runs_begin(c);
+        ok = runs_end(bench(a, m, f, c, &t, d), d);
+    }
     if (ok && (a->bench || a->json))
         print_times(a, &t, xrt_threads(c));
-    signal(SIGINT, SIG_DFL);
     xrt_context_free(c);
     return ok ? status : BAD_INPUT;
 }

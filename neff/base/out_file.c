@@ -5,7 +5,9 @@
  * lock was left by a process that was killed: who next writes PATH removes it.
  */
 #define _GNU_SOURCE
+#include "neff/base/clock.h"
 #include "neff/base/file.h"
+#include "neff/base/splitmix.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SUFFIX = sizeof ".tmpXXXXXX" };
+enum { SUFFIX = sizeof ".tmpXXXXXX", SUFFIX_RANDOM = 6 };
+static const char suffix_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
 /* ---- interruption ---- */
 
@@ -83,13 +86,11 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* BASE.tmp and what mkostemp has put behind it. */
 static bool is_temporary(const char *name, const char *base)
 {
-    static const char made[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     size_t n = strlen(base);
     return strlen(name) == n + SUFFIX - 1 && !strncmp(name, base, n) &&
-           !strncmp(name + n, ".tmp", 4) && strspn(name + n + 4, made) == SUFFIX - 5;
+           !strncmp(name + n, ".tmp", 4) && strspn(name + n + 4, suffix_letters) == SUFFIX_RANDOM;
 }
 
 /* What has the name of a temporary file of that path and no lock. */
@@ -155,22 +156,42 @@ static bool open_direct(struct out_file *o, const char *path, int fd, struct dia
     return fail(d, "%s: cannot write: %s", path, strerror(errno));
 }
 
+/* PATH.tmpXXXXXX with letters for each X. Its name is remembered before there is a file that could be left behind. */
+static int create_temporary(char *name)
+{
+    static _Atomic uint64_t count;
+    char *suffix = name + strlen(name) - SUFFIX_RANDOM;
+    uint64_t state = (uint64_t)(seconds_now() * 1e9) + ((uint64_t)getpid() << 32) + count++;
+    for (int turn = 0; turn < 100; turn++) {
+        for (int i = 0; i < SUFFIX_RANDOM; i++)
+            suffix[i] = suffix_letters[splitmix(&state) % (sizeof suffix_letters - 1)];
+        remember(name);
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        int e = errno;
+        if (fd >= 0)
+            return fd;
+        forget(name);
+        errno = e;
+        if (e != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
 static bool open_temporary(struct out_file *o, const struct stat *old, struct diag *d)
 {
     size_t n = strlen(o->path) + SUFFIX;
-    int fd = -1;
     remove_left(o->path);
     o->temporary = malloc(n);
     if (!o->temporary)
         return fail_memory(d, "out of memory");
     snprintf(o->temporary, n, "%s.tmpXXXXXX", o->path);
-    fd = mkostemp(o->temporary, O_CLOEXEC);
+    int fd = create_temporary(o->temporary);
     if (fd < 0) {
         fail(d, "%s: cannot write: %s", o->path, strerror(errno));
         free(o->temporary), o->temporary = NULL;
         return false;
     }
-    remember(o->temporary);
     flock(fd, LOCK_EX | LOCK_NB);
     mode_t mask = umask(0);
     umask(mask);

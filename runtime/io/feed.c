@@ -97,6 +97,18 @@ struct tensor tensor_of(const struct xrt_tensor *t)
     return tensor_view(dtype_from_name(t->dtype), t->rank, t->dims, t->data);
 }
 
+static char file_letter(char c)
+{
+    return c == '/' || c == ':' ? '_' : c;
+}
+
+bool output_same_file(const char *a, const char *b)
+{
+    while (*a && file_letter(*a) == file_letter(*b))
+        a++, b++;
+    return file_letter(*a) == file_letter(*b);
+}
+
 bool output_path(char path[OUTPUT_PATH], const char *folder, const char *name, const char *suffix,
                  struct diag *d)
 {
@@ -107,7 +119,6 @@ bool output_path(char path[OUTPUT_PATH], const char *folder, const char *name, c
     if (n < 0 || start + n >= OUTPUT_PATH)
         return fail(d, "the path of output '%s' is too long", name);
     for (char *s = path + start; *s; s++)
-        if (*s == '/' || *s == ':')
-            *s = '_';
+        *s = file_letter(*s);
     return true;
 }

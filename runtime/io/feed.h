@@ -34,6 +34,8 @@ enum { OUTPUT_PATH = 2048 };
 /* FOLDER/<name><suffix>, '/' and ':' in the name as '_'. */
 bool output_path(char path[OUTPUT_PATH], const char *folder, const char *name, const char *suffix,
                  struct diag *d);
+/* Whether two names have one path. */
+bool output_same_file(const char *a, const char *b);
 void print_output(FILE *out, const char *name, const struct tensor *t);
 
 #endif

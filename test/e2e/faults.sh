@@ -155,11 +155,59 @@ refuses 1 "node '/range' (): range: a result needs 8000000000 bytes, the limit i
 refuses 1 "a result needs 8000000000 bytes, the limit is 5000000000" "$xrun" long.neff billion.npy --limit-memory 5000000000
 grep -q __asan_init "$xcc" || refuses 1 "out of memory" "$xcc" m.onnx -q -o n.neff --limit-memory 1000000
 refuses 2 "--limit-seconds takes 1 or more" "$xcc" m.onnx -o n.neff --limit-seconds 0
-"$xrun" endless.neff --limit-steps 0 2>message &
+env --default-signal=INT "$xrun" endless.neff --limit-steps 0 2>message &
 sleep 0.5
 kill -INT $! 2>/dev/null || true
 wait $! && failed "an interrupted run succeeds" || true
 grep -q "turn .* the run was cancelled" message || failed "an interrupted run says: $(cat message)"
+# Ignored where the caller ignores it, as a shell does for jobs in the background.
+"$xrun" endless.neff --limit-steps 0 --limit-seconds 2 2>message &
+sleep 0.5
+kill -INT $! 2>/dev/null || true
+wait $! && failed "an endless run succeeds" || true
+grep -q "takes longer than its limit" message || failed "an ignored interrupt: $(cat message)"
+# While outputs are written it ends the program, and what was being written is gone.
+cat >two.xir <<'X'
+graph "two" (%0 "n": i64[]) {
+  %c0 = const i64[] {0}
+  %c1 = const i64[] {1}
+  %8: i64[*] = range(%c0, %0, %c1)
+  %9 = neg(%0)
+  return(%8, %9)
+} outputs("long", "pipe")
+X
+"$xcc" two.xir -q -o two.neff
+printf '\223NUMPY\001\000v\000%-117s\n\020\000\000\000\000\000\000\000' \
+    "{'descr': '<i8', 'fortran_order': False, 'shape': (), }" >sixteen.npy
+mkdir interrupted
+mkfifo interrupted/pipe.npy
+env --default-signal=INT "$xrun" two.neff sixteen.npy -o interrupted 2>message &
+waited=0
+while [ ! -e interrupted/long.npy ] && [ $waited -lt 100 ]; do
+    sleep 0.1
+    waited=$((waited + 1))
+done
+kill -INT $! 2>/dev/null || true
+status=0
+wait $! || status=$?
+[ $status = 130 ] || failed "an interrupt while outputs are written: status $status, $(cat message)"
+[ "$(ls interrupted)" = "$(printf 'long.npy\npipe.npy')" ] || failed "an interrupt leaves $(ls interrupted)"
+
+# Two outputs are not one file.
+sed 's/"long", "pipe"/"a\/b", "a:b"/' two.xir >one.xir
+"$xcc" one.xir -q -o one.neff
+refuses 1 "outputs 'a/b' and 'a:b' would be one file" "$xrun" one.neff sixteen.npy -o one
+[ ! -e one ] || failed "outputs of one name: $(ls one)"
+
+# A log file replaces neither the model nor the archive.
+cp "$digits/digits.onnx" l.onnx
+"$xcc" compile l.onnx --framework ONNX --target trn1 --output l.neff --logfile l.onnx >/dev/null 2>message
+grep -q "l.onnx: is an input of this command" message || failed "a log file: $(cat message)"
+cmp -s l.onnx "$digits/digits.onnx" || failed "the log file replaces the model"
+"$xcc" compile l.onnx --framework ONNX --target trn1 --output l.neff --logfile l.neff >/dev/null 2>message
+grep -q "l.neff: is the archive" message && "$xrun" l.neff --random >/dev/null || failed "a log file: $(cat message)"
+"$xcc" compile l.onnx --framework ONNX --target trn1 --output l.neff --logfile l.log >/dev/null
+grep -q "^Compiler status PASS" l.log || failed "a log file has: $(cat l.log)"
 
 # Checked and signed archives.
 "$xrun" m.neff --random --check >/dev/null || failed "--check"
