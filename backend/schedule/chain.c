@@ -307,7 +307,8 @@ static bool has_room(const struct chain *c, int first)
         return true;
     struct arena scratch = {0};
     struct kernel k = remaining(c, ARENA_ARRAY(&scratch, int, c->nparts), &scratch);
-    bool placed = place_straight(c->p, &k, c->m, true) < 0 || place_straight(c->p, &k, c->m, false) < 0;
+    bool placed =
+        place_straight(c->p, &k, c->m, PLACE_IN_TURN) < 0 || place_straight(c->p, &k, c->m, PLACE_LOWEST) < 0;
     arena_free(&scratch);
     return placed;
 }

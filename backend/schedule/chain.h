@@ -2,11 +2,12 @@
  * Kernels of strict targets that run one after the other, made one: what one stores and the next one loads stays in
  * SBUF, weights are loaded while earlier ones run, and engines that one leaves idle work for its neighbour.
  *
- *   chain.c     which kernels, and their instances written out
- *   resident.c  loads of what is in a tile already, and stores that nobody reads any more
- *   overlap.c   the order of what became one
- *   estimate.c  how long an order takes, roughly
- *   straight.c  places and order of many instructions without loops, in about linear time
+ *   chain.c            which kernels, and their instances written out
+ *   resident.c         loads of what is in a tile already, and stores that nobody reads any more
+ *   overlap.c          the order of what became one
+ *   estimate.c         how long an order takes, roughly
+ *   straight_places.c  places of the tiles of many instructions without loops, in about linear time
+ *   straight_order.c   what must come before what in them
  */
 #ifndef BACKEND_CHAIN_H
 #define BACKEND_CHAIN_H
@@ -48,9 +49,14 @@ int keep_resident(struct chain *c, int first);
 /* Whether the instruction is a store that nobody reads. */
 bool is_dead_store(const struct chain *c, int insn);
 
-/* Places of tiles, in turn, so that few take memory that was used just now, or the lowest; -1, or an instruction that
- * finds no room. */
-int place_straight(struct program *p, struct kernel *k, const struct machine *m, bool in_turn);
+/* Whether it brings a constant into a tile. */
+bool loads_constant(const struct program *p, const struct insn *n);
+
+/* Where a tile is placed: where there is room first; behind the tile before it, so that few take memory that was used
+ * just now; the same, with tiles of constants in memory of their own. */
+enum straight_places { PLACE_LOWEST, PLACE_IN_TURN, PLACE_WEIGHTS_APART };
+/* Places of tiles; -1, or an instruction that finds no room. */
+int place_straight(struct program *p, struct kernel *k, const struct machine *m, enum straight_places how);
 /* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it;
  * -1. */
 typedef int32_t before_t[STREAMS];

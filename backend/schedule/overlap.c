@@ -4,8 +4,9 @@
  *
  * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over, later
  * where there is no room for both. An instruction's time is not before that of those that it depends on, and the order
- * is that of the times. A kernel's own order stays. Of such an order and the kernels one after the other, and of the
- * queues that may load again what was stored, those are taken that an estimate says take the least time.
+ * is that of the times. A kernel's own order stays. Of such an order and the kernels one after the other, of weights in
+ * memory of their own or not, and of the queues that may load again what was stored, those are taken that an estimate
+ * says take the least time.
  */
 #include "backend/schedule/chain.h"
 
@@ -22,6 +23,14 @@ struct timed {
     int insn;
 };
 
+/* Kernels beside each other, or one after the other as they are. */
+struct arrangement {
+    bool beside, arranged; /* delays and `ahead` are those of an order that fits */
+    enum straight_places places;
+    int *delays;  /* of parts */
+    double ahead; /* a load begins at most so long before its use, ns */
+};
+
 struct overlap {
     struct program *p;
     struct kernel *k;
@@ -31,10 +40,10 @@ struct overlap {
     struct insn *own;       /* in the kernels' own order */
     double *costs, *moves;  /* of these, ns, of all but transfers; of transfers */
     double *lengths;        /* of parts, at full speed */
-    int *delays, *part_of;  /* of parts; of instructions */
-    double *times, ahead;   /* a load begins at most so long before its use, ns */
-    bool arranged;          /* delays and `ahead` are those of an order that fits */
+    int *part_of;           /* of instructions */
+    double *times;
     struct timed *order;
+    struct arrangement *way; /* that is tried */
 };
 
 static int by_time(const void *a, const void *b)
@@ -80,13 +89,6 @@ static int by_need(const void *a, const void *b)
     return x->needed != y->needed ? (x->needed < y->needed ? -1 : 1) : x->insn - y->insn;
 }
 
-static bool is_constant_load(const struct overlap *o, const struct insn *n)
-{
-    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
-    return n->op == INSN_dma_copy && n->ap[SRC].mem == MEM_HBM && n->ap[DST].mem == MEM_SBUF &&
-           o->p->slots[slot_root(o->p, n->ap[SRC].tensor)].kind == SLOT_CONST;
-}
-
 /* Per tile, when something else than such loads first touches it. */
 static double *first_touches(const struct overlap *o, struct arena *a)
 {
@@ -94,7 +96,7 @@ static double *first_touches(const struct overlap *o, struct arena *a)
     for (int t = 0; t < o->k->ntiles; t++)
         first[t] = -1;
     for (int i = 0; i < o->k->ninsns; i++)
-        for (int x = 0; x < insn_info(o->own[i].op)->naps && !is_constant_load(o, &o->own[i]); x++) {
+        for (int x = 0; x < insn_info(o->own[i].op)->naps && !loads_constant(o->p, &o->own[i]); x++) {
             const struct ap *ap = &o->own[i].ap[x];
             bool on_chip = ap->mem == MEM_SBUF || ap->mem == MEM_PSUM;
             if (on_chip && (first[ap->tensor] < 0 || o->times[i] < first[ap->tensor]))
@@ -114,7 +116,7 @@ static void load_early(struct overlap *o)
     struct load *loads = ARENA_ARRAY(&scratch, struct load, o->k->ninsns + 1);
     int n = 0;
     for (int i = 0; i < o->k->ninsns; i++) {
-        double needed = is_constant_load(o, &o->own[i]) ? first[o->own[i].ap[AP(dma_copy, dst)].tensor] : -1;
+        double needed = loads_constant(o->p, &o->own[i]) ? first[o->own[i].ap[AP(dma_copy, dst)].tensor] : -1;
         if (needed >= o->times[i])
             loads[n++] = (struct load){needed, i};
     }
@@ -123,7 +125,7 @@ static void load_early(struct overlap *o)
     for (int i = n - 1; i >= 0; i--) {
         double latest = loads[i].needed - LEAD_NS, *at = &o->times[loads[i].insn];
         begin = (begin < latest ? begin : latest) - o->moves[loads[i].insn];
-        begin = begin > loads[i].needed - o->ahead ? begin : loads[i].needed - o->ahead;
+        begin = begin > loads[i].needed - o->way->ahead ? begin : loads[i].needed - o->way->ahead;
         *at = begin < *at ? begin : *at;
     }
     arena_free(&scratch);
@@ -134,7 +136,7 @@ static void put_beside(struct overlap *o)
     double start = 0;
     for (int part = 0; part < o->nparts; part++) {
         double all = 0, done = 0;
-        start += part ? o->lengths[part - 1] * o->delays[part] / DELAYS : 0;
+        start += part ? o->lengths[part - 1] * o->way->delays[part] / DELAYS : 0;
         for (int i = o->parts[part]; i < end_of(o, part); i++)
             all += o->costs[i];
         for (int i = o->parts[part]; i < end_of(o, part); i++) {
@@ -159,26 +161,26 @@ static bool delay(struct overlap *o, int insn)
     int last = 0;
     for (int i = 0; i <= insn; i++)
         last = o->part_of[o->order[i].insn] > last ? o->part_of[o->order[i].insn] : last;
-    while (last > 0 && o->delays[last] == DELAYS)
+    while (last > 0 && o->way->delays[last] == DELAYS)
         last--;
     if (last == 0)
         return false;
-    o->delays[last] += o->delays[last] ? 2 : 1;
-    o->delays[last] = o->delays[last] < DELAYS ? o->delays[last] : DELAYS;
+    o->way->delays[last] += o->way->delays[last] ? 2 : 1;
+    o->way->delays[last] = o->way->delays[last] < DELAYS ? o->way->delays[last] : DELAYS;
     return true;
 }
 
 static bool fits(struct overlap *o, int *failed)
 {
     put_beside(o);
-    *failed = place_straight(o->p, o->k, o->m, true);
+    *failed = place_straight(o->p, o->k, o->m, o->way->places);
     return *failed < 0;
 }
 
 static void delay_all(struct overlap *o, int delays)
 {
     for (int part = 0; part < o->nparts; part++)
-        o->delays[part] = delays;
+        o->way->delays[part] = delays;
 }
 
 /* With loads so early; the fewest delays that leave room. */
@@ -202,30 +204,30 @@ static bool delayed_fits(struct overlap *o)
     return fits(o, &failed);
 }
 
-/* Kernels begin one beside the other as far as there is room, and loads as early; false: there is none. */
+/* Kernels begin one beside the other as far as there is room, and loads as early; false: there is none. Weights that
+ * have memory of their own begin when that is free, whatever their place in the order: the latest leaves most room. */
 static bool beside(struct overlap *o)
 {
     static const double ahead[] = {INFINITY, 200e3, 50e3, 25e3, 12e3, 6e3};
+    enum { COUNT = sizeof ahead / sizeof *ahead };
     int failed;
-    if (o->arranged && fits(o, &failed)) /* with another queue it fitted so */
-        return true;
-    for (size_t a = 0; a < sizeof ahead / sizeof *ahead; a++) {
-        o->ahead = ahead[a];
+    if (o->way->arranged) /* with another queue it fitted so */
+        return fits(o, &failed) || delayed_fits(o);
+    for (int a = o->way->places == PLACE_WEIGHTS_APART ? COUNT - 1 : 0; a < COUNT; a++) {
+        o->way->ahead = ahead[a];
         if (delayed_fits(o))
-            return o->arranged = true;
-        if (o->arranged)
-            return false;
+            return o->way->arranged = true;
     }
     return false;
 }
 
-/* One after the other, as they are. */
 static bool in_turn(struct overlap *o)
 {
     memcpy(o->k->insns, o->own, sizeof *o->own * (size_t)o->k->ninsns);
     for (int i = 0; i < o->k->ninsns; i++)
         o->order[i].insn = i;
-    return place_straight(o->p, o->k, o->m, true) < 0 || place_straight(o->p, o->k, o->m, false) < 0;
+    return place_straight(o->p, o->k, o->m, o->way->places) < 0 ||
+           (o->way->places == PLACE_IN_TURN && place_straight(o->p, o->k, o->m, PLACE_LOWEST) < 0);
 }
 
 /* Nanoseconds of the kernel as it is arranged. */
@@ -268,16 +270,23 @@ static bool reload_by(struct overlap *o, uint8_t engine)
 /* What takes the least time, by the estimate; false: nothing has room. */
 static bool choose(struct overlap *o)
 {
-    static bool (*const arrange[])(struct overlap *o) = {beside, in_turn};
+    struct arrangement ways[] = {{.beside = true, .places = PLACE_IN_TURN},
+                         {.places = PLACE_IN_TURN},
+                         {.beside = true, .places = PLACE_WEIGHTS_APART},
+                         {.places = PLACE_WEIGHTS_APART}};
+    enum { WAYS = sizeof ways / sizeof *ways };
     static const uint8_t engines[] = {ENGINE_SP, ENGINE_POOL, ENGINE_ACT};
     struct arena scratch = {0};
     size_t insns = sizeof *o->k->insns * (size_t)o->k->ninsns, tiles = sizeof *o->k->tiles * (size_t)o->k->ntiles;
     struct insn *best = ARENA_ARRAY(&scratch, struct insn, o->k->ninsns + 1);
     struct tile *placed = ARENA_ARRAY(&scratch, struct tile, o->k->ntiles + 1);
     double least = INFINITY;
+    for (int w = 0; w < WAYS; w++)
+        ways[w].delays = ARENA_ARRAY(&scratch, int, o->nparts);
     for (size_t e = 0; e < sizeof engines && (!e || reload_by(o, engines[e])); e++)
-        for (int way = 0; way < 2; way++) {
-            double ns = arrange[way](o) ? estimate(o) : INFINITY;
+        for (int w = 0; w < WAYS; w++) {
+            o->way = &ways[w];
+            double ns = (ways[w].beside ? beside(o) : in_turn(o)) ? estimate(o) : INFINITY;
             if (ns >= least)
                 continue;
             least = ns;
@@ -301,7 +310,7 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     o.own = arena_copy(&scratch, k->insns, sizeof *k->insns * (size_t)k->ninsns);
     o.costs = ARENA_ARRAY(&scratch, double, n), o.moves = ARENA_ARRAY(&scratch, double, n);
     o.times = ARENA_ARRAY(&scratch, double, n);
-    o.lengths = ARENA_ARRAY(&scratch, double, nparts), o.delays = ARENA_ARRAY(&scratch, int, nparts);
+    o.lengths = ARENA_ARRAY(&scratch, double, nparts);
     o.part_of = ARENA_ARRAY(&scratch, int, n), o.order = ARENA_ARRAY(&scratch, struct timed, n);
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
     if (values)

@@ -117,8 +117,8 @@ static bool common_part(const struct rows_moved *load, const struct rows_moved *
     return true;
 }
 
-/* The pieces that a load consists of; 0: not all of it was stored that way. */
-static int find_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece pieces[MAX_PIECES])
+/* The pieces that a load consists of; 0: not all of it was stored that way, or there is no room for them. */
+static int find_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece *pieces, int room)
 {
     const struct uses *stores = &c->stores[load->root];
     int64_t found = 0;
@@ -127,7 +127,7 @@ static int find_pieces(const struct chain *c, const struct rows_moved *load, str
         struct rows_moved store;
         if (stores->at[i] >= load->insn)
             continue;
-        if (n == MAX_PIECES || !moves_rows(c, stores->at[i], false, &store) || !common_part(load, &store, &pieces[n]))
+        if (n == room || !moves_rows(c, stores->at[i], false, &store) || !common_part(load, &store, &pieces[n]))
             return 0;
         if (pieces[n].to == pieces[n].from)
             continue;
@@ -233,37 +233,72 @@ static bool same_elements(const struct chain *c, int a, int b)
     return dtype_bytes(s->dtype) == dtype_bytes(t->dtype) && !s->fixed && !t->fixed;
 }
 
-/* Whether what reads the loaded tile may read that of the pieces: it is one, and has the same as long as the other is
- * used. */
-static bool can_read_store(const struct chain *c, const struct rows_moved *load, const struct resident_piece *pieces,
-                           int n)
+/* All loads of a tile, of columns side by side, whose elements one other tile has at the same distance. */
+struct one_source {
+    struct rows_moved columns; /* of all: first, rows, at, n */
+    int tile, loads[MAX_PIECES], nloads;
+    int64_t shift; /* bytes from the loaded tile's columns to the other's */
+    struct resident_piece pieces[MAX_PIECES];
+    int npieces;
+};
+
+static bool add_load(const struct chain *c, const struct rows_moved *load, struct one_source *s)
 {
-    int tile = pieces[0].of.tile, last = last_use(c, load->tile);
-    for (int i = 0; i < n; i++)
-        if (pieces[i].of.tile != tile || start_in(&pieces[i], load) != start_in(&pieces[0], load))
-            return false;
-    if (tile == load->tile || !same_elements(c, tile, load->tile))
+    int n = find_pieces(c, load, s->pieces + s->npieces, MAX_PIECES - s->npieces);
+    const struct resident_piece *first = &s->pieces[s->npieces];
+    if (n == 0)
         return false;
-    const struct uses *u = &c->tiles[load->tile];
-    struct resident_span s;
-    for (int i = 0; i < u->n; i++) {
-        int insn = u->at[i] / MAX_APS;
-        if (insn == load->insn || c->gone[insn])
-            continue;
-        if (insn < load->insn || writes(c, u->at[i]) || !span_of(c, u->at[i], &s) ||
-            !within(&s, load, load->at, load->at + load->n))
+    if (s->nloads == 0) {
+        s->columns = *load, s->tile = first->of.tile, s->shift = start_in(first, load) - load->at;
+    } else {
+        int64_t end = s->columns.at + s->columns.n, this_end = load->at + load->n;
+        if (load->first != s->columns.first || load->rows != s->columns.rows ||
+            (load->at != end && this_end != s->columns.at))
             return false;
+        s->columns.at = load->at < s->columns.at ? load->at : s->columns.at;
+        s->columns.n += load->n;
     }
-    u = &c->tiles[tile];
+    for (int i = 0; i < n; i++)
+        if (first[i].of.tile != s->tile || start_in(&first[i], load) - load->at != s->shift)
+            return false;
+    s->loads[s->nloads++] = load->insn, s->npieces += n;
+    return true;
+}
+
+/* False: something else writes the tile, or its elements are in several. */
+static bool find_source(const struct chain *c, int tile, struct one_source *s)
+{
+    const struct uses *u = &c->tiles[tile];
+    struct rows_moved load;
+    *s = (struct one_source){.tile = -1};
+    for (int i = 0; i < u->n; i++)
+        if (writes(c, u->at[i]) && (c->gone[u->at[i] / MAX_APS] || s->npieces == MAX_PIECES ||
+                                    !moves_rows(c, u->at[i] / MAX_APS, true, &load) || !add_load(c, &load, s)))
+            return false;
+    return s->nloads > 0 && s->tile != tile && same_elements(c, s->tile, tile);
+}
+
+/* Whether what reads the loaded tile may read the other one: that has the same as long as the loaded one is used. */
+static bool can_read_source(const struct chain *c, int tile, const struct one_source *from)
+{
+    int last = last_use(c, tile);
+    const struct uses *u = &c->tiles[tile];
+    const struct rows_moved *columns = &from->columns;
+    struct resident_span s;
+    for (int i = 0; i < u->n; i++)
+        if (!writes(c, u->at[i]) && !c->gone[u->at[i] / MAX_APS] &&
+            (!span_of(c, u->at[i], &s) || !within(&s, columns, columns->at, columns->at + columns->n)))
+            return false;
+    u = &c->tiles[from->tile];
     for (int i = 0; i < u->n; i++) {
         int insn = u->at[i] / MAX_APS;
         if (c->gone[insn] || !writes(c, u->at[i]) || insn > last)
             continue;
         if (!span_of(c, u->at[i], &s))
             return false;
-        for (int k = 0; k < n; k++) {
-            int64_t low = pieces[k].of.at, high = low + pieces[k].of.n;
-            if (insn > pieces[k].of.insn && meet(s.low, s.high, low, high))
+        for (int k = 0; k < from->npieces; k++) {
+            const struct rows_moved *store = &from->pieces[k].of;
+            if (insn > store->insn && meet(s.low, s.high, store->at, store->at + store->n))
                 return false;
         }
     }
@@ -321,24 +356,34 @@ static bool can_be_parts(const struct chain *c, const struct rows_moved *load, c
     return true;
 }
 
-/* Takes the load out where its elements are in tiles; 1: it did, -1: a rule of the machine forbids it. */
+static void take_out(struct chain *c, int load)
+{
+    c->gone[load] = true;
+    c->reads[slot_root(c->p, c->k.insns[load].ap[SRC].tensor)]--;
+}
+
+/* Takes the load out where its elements are in tiles, with it all of its tile's where one other tile has them. How many
+ * loads; -1: a rule of the machine forbids it. */
 static int keep_load(struct chain *c, int insn)
 {
     struct rows_moved load;
     struct resident_piece pieces[MAX_PIECES];
-    if (!moves_rows(c, insn, true, &load))
+    struct one_source from;
+    if (c->gone[insn] || !moves_rows(c, insn, true, &load))
         return 0;
-    int n = find_pieces(c, &load, pieces);
+    int n = find_pieces(c, &load, pieces, MAX_PIECES);
     if (n == 0)
         return 0;
-    bool ok = true, reads = can_read_store(c, &load, pieces, n);
-    if (!reads && !can_be_parts(c, &load, pieces, n))
+    if (find_source(c, load.tile, &from) && can_read_source(c, load.tile, &from)) {
+        for (int i = 0; i < from.nloads; i++)
+            take_out(c, from.loads[i]);
+        return move_uses(c, load.tile, from.tile, from.shift) ? from.nloads : -1;
+    }
+    if (!can_be_parts(c, &load, pieces, n))
         return 0;
-    c->gone[insn] = true;
-    c->reads[load.root]--;
-    if (reads)
-        ok = move_uses(c, load.tile, pieces[0].of.tile, start_in(&pieces[0], &load) - load.at);
-    for (int i = 0; !reads && i < n; i++)
+    take_out(c, insn);
+    bool ok = true;
+    for (int i = 0; i < n; i++)
         ok &= move_uses(c, pieces[i].of.tile, load.tile, load.at + pieces[i].from - pieces[i].of.at);
     return ok ? 1 : -1;
 }

@@ -1,0 +1,197 @@
+/*
+ * Places of kernels of many thousand instructions without loops. What place.c does compares pairs.
+ *
+ * Memory is given in turn, as in a ring: a tile begins where the one before it ended, so that what has the memory next
+ * waits for long ago. Tiles of different kinds have rings of their own. In one for all, weights would wait for whatever
+ * had the memory before, and stand in their queue before all others; in a ring of their own they wait for weights.
+ */
+#include "backend/schedule/chain.h"
+
+#include "backend/tile/rules.h"
+
+#include <stdlib.h>
+
+enum ring_of { LARGE, SMALL, WEIGHTS, PSUM, RINGS };
+enum { SMALLEST_LARGE = 1536 }; /* bytes; small tiles between large ones would leave these no room */
+
+struct lived {
+    int tile, first, last;
+};
+
+struct taken {
+    int64_t from, to;
+    int last;
+};
+
+struct ring {
+    struct taken *taken; /* by address */
+    int n;
+    int64_t from, to, next;
+};
+
+struct straight {
+    const struct program *p;
+    struct kernel *k;
+    const struct machine *m;
+    struct lived *lived; /* by birth */
+    int n;
+    uint8_t *ring; /* per tile */
+};
+
+/* ---- one ring ---- */
+
+/* The first place from `at` on that is free; -1. */
+static int64_t first_free(const struct ring *r, const struct machine *m, const struct tile *t, int64_t at, int64_t size)
+{
+    at = settle_tile(m, t, at, size);
+    for (int i = 0; i < r->n && at + size > r->taken[i].from; i++)
+        if (at < r->taken[i].to)
+            at = settle_tile(m, t, r->taken[i].to, size);
+    return at + size <= r->to ? at : -1;
+}
+
+static void drop_dead(struct ring *r, int now)
+{
+    int n = 0;
+    for (int i = 0; i < r->n; i++)
+        if (r->taken[i].last >= now)
+            r->taken[n++] = r->taken[i];
+    r->n = n;
+}
+
+static void take(struct ring *r, int64_t from, int64_t to, int last)
+{
+    int i = r->n++;
+    for (; i > 0 && r->taken[i - 1].from > from; i--)
+        r->taken[i] = r->taken[i - 1];
+    r->taken[i] = (struct taken){from, to, last};
+    r->next = to;
+}
+
+/* ---- which ring ---- */
+
+bool loads_constant(const struct program *p, const struct insn *n)
+{
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    return n->op == INSN_dma_copy && n->ap[SRC].mem == MEM_HBM && n->ap[DST].mem == MEM_SBUF &&
+           p->slots[slot_root(p, n->ap[SRC].tensor)].kind == SLOT_CONST;
+}
+
+/* SBUF's tiles into LARGE, or small ones apart, and those that only loads of constants write. */
+static void choose_rings(const struct straight *s, bool small_apart, bool weights_apart)
+{
+    const struct kernel *k = s->k;
+    for (int t = 0; t < k->ntiles; t++) {
+        bool small = small_apart && tile_partition_bytes(&k->tiles[t]) < SMALLEST_LARGE;
+        s->ring[t] = k->tiles[t].mem == MEM_PSUM ? PSUM : small ? SMALL : LARGE;
+    }
+    for (int i = 0; weights_apart && i < k->ninsns; i++)
+        if (loads_constant(s->p, &k->insns[i]))
+            s->ring[k->insns[i].ap[AP(dma_copy, dst)].tensor] = WEIGHTS;
+}
+
+/* The most bytes of each ring that live at a time. */
+static void find_peaks(const struct straight *s, int64_t peaks[RINGS], struct arena *a)
+{
+    int64_t(*change)[RINGS] = arena_alloc(a, sizeof *change * (size_t)(s->k->ninsns + 1));
+    int64_t now[RINGS] = {0};
+    for (int i = 0; i < s->n; i++) {
+        int tile = s->lived[i].tile;
+        change[s->lived[i].first][s->ring[tile]] += tile_partition_bytes(&s->k->tiles[tile]);
+        change[s->lived[i].last + 1][s->ring[tile]] -= tile_partition_bytes(&s->k->tiles[tile]);
+    }
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int r = 0; r < RINGS; r++) {
+            now[r] += change[i][r];
+            peaks[r] = now[r] > peaks[r] ? now[r] : peaks[r];
+        }
+}
+
+/* ---- places ---- */
+
+/* -1, or at which instruction there was no room. */
+static int place_all(const struct straight *s, struct ring rings[RINGS], bool in_turn)
+{
+    for (int i = 0; i < s->n; i++) {
+        struct tile *t = &s->k->tiles[s->lived[i].tile];
+        struct ring *r = &rings[s->ring[s->lived[i].tile]];
+        int64_t size = tile_partition_bytes(t), at = -1;
+        drop_dead(r, s->lived[i].first);
+        if (in_turn)
+            at = first_free(r, s->m, t, r->next, size);
+        if (at < 0)
+            at = first_free(r, s->m, t, r->from, size);
+        if (at < 0)
+            return s->lived[i].first;
+        t->address = at;
+        take(r, at, at + size, s->lived[i].last);
+    }
+    return -1;
+}
+
+/* In rings as chosen, of SBUF's that of weights has `percent` of what all could do without. */
+static int place_in_rings(const struct straight *s, bool in_turn, int percent)
+{
+    struct arena scratch = {0};
+    int64_t peaks[RINGS] = {0}, unit = s->m->psum_bank, all = s->m->sbuf, end = all;
+    find_peaks(s, peaks, &scratch);
+    int64_t others = peaks[LARGE] + peaks[SMALL], free = all - others - peaks[WEIGHTS];
+    if (peaks[WEIGHTS] > 0)
+        end = (all - peaks[WEIGHTS] - (free > 0 ? free * percent / 100 : 0)) / unit * unit;
+    int64_t middle = peaks[SMALL] == 0 ? end : end / unit * peaks[LARGE] / others * unit;
+    struct ring rings[] = {[LARGE] = {.to = middle},
+                           [SMALL] = {.from = middle, .to = end, .next = middle},
+                           [WEIGHTS] = {.from = end, .to = all, .next = end},
+                           [PSUM] = {.to = s->m->psum}};
+    for (int r = 0; r < RINGS; r++)
+        rings[r].taken = ARENA_ARRAY(&scratch, struct taken, s->n + 1);
+    int failed = place_all(s, rings, in_turn);
+    arena_free(&scratch);
+    return failed;
+}
+
+/* As much for weights as leaves room for the others. */
+static int place_weights_apart(const struct straight *s)
+{
+    static const int percent[] = {95, 80, 65, 50, 35, 20, 5};
+    int failed = 0;
+    for (size_t i = 0; failed >= 0 && i < sizeof percent / sizeof *percent; i++)
+        for (int small_apart = 1; failed >= 0 && small_apart >= 0; small_apart--) {
+            choose_rings(s, small_apart, true);
+            failed = place_in_rings(s, true, percent[i]);
+        }
+    return failed;
+}
+
+static int place_together(const struct straight *s, bool in_turn)
+{
+    choose_rings(s, in_turn, false);
+    int failed = place_in_rings(s, in_turn, 0);
+    if (failed < 0 || !in_turn)
+        return failed;
+    choose_rings(s, false, false);
+    return place_in_rings(s, true, 0);
+}
+
+static int by_birth(const void *a, const void *b)
+{
+    const struct lived *x = a, *y = b;
+    return x->first != y->first ? x->first - y->first : x->tile - y->tile;
+}
+
+int place_straight(struct program *p, struct kernel *k, const struct machine *m, enum straight_places how)
+{
+    struct arena scratch = {0};
+    struct straight s = {.p = p, .k = k, .m = m, .lived = ARENA_ARRAY(&scratch, struct lived, k->ntiles + 1)};
+    const struct tile_span *spans = tile_spans(p, k, &scratch);
+    s.ring = ARENA_ARRAY(&scratch, uint8_t, k->ntiles + 1);
+    for (int t = 0; t < k->ntiles; t++)
+        if (spans[t].first >= 0)
+            s.lived[s.n++] = (struct lived){t, spans[t].first, spans[t].last};
+        else
+            k->tiles[t].address = 0;
+    qsort(s.lived, (size_t)s.n, sizeof *s.lived, by_birth);
+    int failed = how == PLACE_WEIGHTS_APART ? place_weights_apart(&s) : place_together(&s, how == PLACE_IN_TURN);
+    arena_free(&scratch);
+    return failed;
+}
