@@ -21,7 +21,7 @@ double digamma_(double x)
     if (x == INFINITY)
         return x;
     if (x < 0) {
-        double r = x - floor(x); /* tan has period 1 in x */
+        double r = x - nearbyint(x); /* tan has period 1 in x; near 0 no bit of x is lost */
         return digamma_(1 - x) - M_PI / tan(M_PI * r);
     }
     for (; x < 10; x++)
@@ -45,16 +45,14 @@ double zeta_(double s, double q)
                                -3617.0 / 10670622842880000.0,
                                43867.0 / 5109094217170944000.0};
     enum { TERMS = 16 };
-    if (isnan(s) || isnan(q) || s < 1)
-        return NAN;
     if (s == 1)
         return INFINITY;
-    if (q <= 0) {
-        if (floor(q) == q)
-            return INFINITY;
-        if (floor(s) != s)
-            return NAN;
-    }
+    if (isnan(s) || isnan(q))
+        return NAN;
+    if (q <= 0 && floor(q) == q) /* a pole; between odd powers' two infinities */
+        return fmod(s, 2) == 0 ? INFINITY : NAN;
+    if (s < 1 || (q <= 0 && floor(s) != s))
+        return NAN;
     double sum = 0, a = q;
     for (int k = 0; k < TERMS || a <= 9; k++, a++) {
         double t = pow(a, -s);
