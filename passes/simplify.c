@@ -369,6 +369,8 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             v = of_unrepeated(g, n, d);
         if (!v && !diag_failed(d))
             v = of_unviewed(g, n, d);
+        if (!v && !diag_failed(d))
+            v = transpose_of_view(g, n, d);
         if (!v && diag_failed(d))
             return false;
         if (!v)

@@ -62,3 +62,52 @@ struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d)
     struct value *mask = emit(n, n->op, in, n->nin, &n->attrs, n->name, d);
     return mask ? emit_reshape(n, mask, y->dims, y->rank, d) : NULL;
 }
+
+/* ---- transposes ---- */
+
+/* Of the view v of x, which of x's dims, all 1, it is without, the first where several may be; their number, -1: the
+ * two differ otherwise. */
+static int dims_without(const struct type *x, const struct type *v, bool *without)
+{
+    int k = v->rank, n = 0;
+    for (int i = x->rank - 1; i >= 0; i--) {
+        without[i] = k == 0 || x->dims[i] != v->dims[k - 1];
+        if (without[i] && x->dims[i] != 1)
+            return -1;
+        k -= !without[i];
+        n += without[i];
+    }
+    return k == 0 ? n : -1;
+}
+
+struct value *transpose_of_view(struct graph *g, struct node *n, struct diag *d)
+{
+    struct node *t = op_infos[n->op].flags & OPF_VIEW ? made_by(n->in[0], OP_transpose) : NULL;
+    bool without[MAX_RANK];
+    int count;
+    if (!t || !is_tensor(n->out[0]) || !is_tensor(n->in[0]) || !is_tensor(t->in[0]) ||
+        n->out[0]->type.dtype != n->in[0]->type.dtype || !value_has_one_use(n->in[0]) ||
+        dims_without(&n->in[0]->type, &n->out[0]->type, without) < 1)
+        return NULL;
+    const int64_t *perm = attr_ints(&t->attrs, "perm", &count);
+    if (!perm || count != n->in[0]->type.rank)
+        return NULL;
+    int64_t axes[MAX_RANK], kept[MAX_RANK];
+    int naxes = 0, nkept = 0;
+    for (int i = 0; i < count; i++)
+        if (without[i])
+            axes[naxes++] = perm[i];
+    for (int i = 0; i < count; i++) {
+        if (without[i])
+            continue;
+        kept[nkept] = perm[i];
+        for (int a = 0; a < naxes; a++)
+            kept[nkept] -= axes[a] < perm[i];
+        nkept++;
+    }
+    struct value *x = emit2(t, OP_squeeze, t->in[0], constant_i64s(g, axes, naxes), d);
+    x = emit_transpose(n, x, kept, d);
+    if (x)
+        x->type = n->out[0]->type;
+    return x;
+}
