@@ -201,20 +201,38 @@ static bool read_padding(struct lowering *l, const struct node *n, struct paddin
     return true;
 }
 
+/* How much of a dim of y a border takes. Where the other end is cut, the cut may reach past x. */
+static dim_t border_size(struct dim_table *t, dim_t pad, dim_t other, dim_t size)
+{
+    dim_t d = dim_max(t, pad, 0);
+    return dim_is_const(other) && other >= 0 ? d : dim_min(t, d, size);
+}
+
+static dim_t low_border(struct dim_table *t, const struct padding *p, int i, dim_t size)
+{
+    return border_size(t, p->begin[i], p->end[i], size);
+}
+
+static dim_t high_border(struct dim_table *t, const struct padding *p, int i, dim_t size)
+{
+    return border_size(t, p->end[i], p->begin[i], size);
+}
+
 /* The border of one dim: whole along later dims, between the borders along earlier ones. */
 static void fill_border(struct lowering *l, const struct node *n, const struct padding *p, int fill,
                         int axis, bool after)
 {
     struct dim_table *t = &l->p->dims;
     struct value *y = n->out[0];
-    dim_t steps[MAX_RANK], count = dim_max(t, after ? p->end[axis] : p->begin[axis], 0);
+    dim_t steps[MAX_RANK], along = y->type.dims[axis];
+    dim_t count = after ? high_border(t, p, axis, along) : low_border(t, p, axis, along);
     struct move m = {.to_slot = value_slot(l, y), .from_slot = fill};
     dense_steps(t, p->rank, y->type.dims, steps);
     if (count == 0)
         return;
     for (int i = 0; i < p->rank; i++) {
-        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
-              size = y->type.dims[i];
+        dim_t size = y->type.dims[i], low = low_border(t, p, i, size),
+              high = high_border(t, p, i, size);
         dim_t inside = dim_sub(t, size, dim_add(t, low, high));
         dim_t first = i < axis ? low : i == axis && after ? dim_sub(t, size, high) : 0;
         move_dim(&m, i < axis ? inside : i == axis ? count : size, steps[i], 0);
@@ -244,8 +262,8 @@ static bool fill_columns(struct lowering *l, const struct node *n, const struct 
         return false;
     dense_steps(t, p->rank, y->type.dims, steps);
     for (int i = 0; i < p->rank; i++) {
-        dim_t low = dim_max(t, p->begin[i], 0), high = dim_max(t, p->end[i], 0),
-              size = y->type.dims[i];
+        dim_t size = y->type.dims[i], low = low_border(t, p, i, size),
+              high = high_border(t, p, i, size);
         dim_t inside = dim_sub(t, size, dim_add(t, low, high));
         dim_t first = i < row ? low : i == row ? dim_sub(t, low, 1) : dim_sub(t, size, high);
         move_dim(&m,
@@ -289,7 +307,8 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
     dense_steps(t, p.rank, x->type.dims, from);
     dense_steps(t, p.rank, y->type.dims, to);
     for (int i = 0; i < p.rank; i++) {
-        dim_t cut = dim_max(t, dim_mul(t, p.begin[i], -1), 0), low = dim_max(t, p.begin[i], 0);
+        dim_t low = low_border(t, &p, i, y->type.dims[i]);
+        dim_t cut = dim_max(t, dim_mul(t, p.begin[i], -1), 0);
         dim_t cut_end = dim_min(t, p.end[i], 0);
         dim_t cut_both = dim_add(t, dim_min(t, p.begin[i], 0), cut_end);
         dim_t count = dim_add(t, x->type.dims[i], cut_both);

@@ -227,6 +227,21 @@ static struct hlo_instruction **data_operands(struct sh_convert *c, const struct
     return in;
 }
 
+/* Modules from before chlo.top_k: its attributes in a dictionary. */
+static bool mhlo_top_k(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct sh_attrs l = {0};
+    const struct mlir_attr *given = mlir_attr(op, "mhlo.attributes");
+    const struct mlir_attr *largest = mlir_field(given, "largest");
+    int64_t k;
+    if (!mlir_int(mlir_field(given, "k"), &k))
+        return SH_ERROR(c, "no integer 'k' in 'mhlo.attributes'");
+    sh_set_int(&l, HLO_ATTR_k, k);
+    if (largest && largest->kind == MA_BOOL && !largest->i)
+        sh_set_int(&l, HLO_ATTR_largest, 0);
+    return sh_plain(c, op, HLO_OP_TOPK, &l, false);
+}
+
 bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
 {
     static const char *const harmless[] = {"Sharding", "annotate_device_placement", "xla.sdy.*"};
@@ -242,6 +257,8 @@ bool sh_convert_custom_call(struct sh_convert *c, const struct mlir_op *op)
             sh_bind(c, op->results[0], x);
         return x != NULL;
     }
+    if (!strcmp(target, "mhlo.topk"))
+        return mhlo_top_k(c, op);
     sh_set_text(c, &l, HLO_ATTR_custom_call_target, target, strlen(target));
     sh_set_int(&l, HLO_ATTR_api_version, sh_int(op, "api_version", 1));
     if (config && config->kind == MA_STRING)
