@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SHORT_ROW = 512 }; /* bytes */
+enum { SHORT_ROW = 512, PART_OF_LOAD = 4096 }; /* bytes; of a partition */
 
 /* Rows (or columns) of one phase for `results` rows of results. */
 static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel,
@@ -214,12 +214,10 @@ struct image_part { /* of a phase, and where it comes from */
     int64_t row, rows, column, columns, source_row, source_column;
 };
 
-static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
-                       const struct strict_image *m, const struct image_part *p, int64_t start)
+static void load_rows(struct kernel_builder *k, struct ap to, struct ap from,
+                      const struct strict_image *m, const struct image_part *p, int64_t start)
 {
     struct dim_table *t = &k->p->dims;
-    if (p->rows <= 0 || p->columns <= 0)
-        return;
     to.offset.base += start + p->row * m->cols + p->column;
     dim_t columns_before = dim_mul(t, m->step_w, p->source_column);
     dim_t before = dim_add(t, dim_mul(t, m->step_h, p->source_row), columns_before);
@@ -238,6 +236,23 @@ static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
         emit_dma_transpose(k, (struct dma_transpose){.dst = to, .src = from});
     else
         emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
+}
+
+/* In several transfers, so that engines need not wait for the last row, nor it for all that computes the image. */
+static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
+                       const struct strict_image *m, const struct image_part *p, int64_t start)
+{
+    int64_t row_bytes = p->columns * (int64_t)dtype_bytes(m->x->type.dtype);
+    if (p->rows <= 0 || p->columns <= 0)
+        return;
+    int64_t parts = p->rows * row_bytes / PART_OF_LOAD;
+    int64_t rows = parts > 1 ? ceil_div(p->rows, parts) : p->rows;
+    for (int64_t done = 0; done < p->rows; done += rows) {
+        struct image_part some = *p;
+        some.row += done, some.source_row += done * m->fh;
+        some.rows = p->rows - done < rows ? p->rows - done : rows;
+        load_rows(k, to, from, m, &some, start);
+    }
 }
 
 /* The rows as they lie in HBM: (channel, row, column). */

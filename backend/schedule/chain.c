@@ -64,6 +64,28 @@ static bool can_be_chained(const struct kernel *k)
     return can;
 }
 
+static bool has_loops(const struct kernel *k)
+{
+    for (int i = 0; i < k->ninsns; i++)
+        if (insn_is_structure(&k->insns[i]))
+            return true;
+    return false;
+}
+
+/* The program's kernel, or a copy with its loops written out where that makes one that can be chained. */
+static struct kernel written_out(struct chain *c, struct kernel *k)
+{
+    const struct kernel own = *k;
+    if (!k->scheduled || k->own_sync || !has_loops(k))
+        return own;
+    k->tiles = arena_copy(&c->scratch, k->tiles, sizeof *k->tiles * (size_t)k->ntiles);
+    k->tiles_cap = k->ntiles;
+    unroll_whole_loops(c->p, k, c->m);
+    struct kernel copy = can_be_chained(k) ? *k : own;
+    *k = own;
+    return copy;
+}
+
 /* ---- who reads a slot ---- */
 
 static void count_reads(struct chain *c, const int32_t *list, int n)
@@ -77,13 +99,12 @@ static void count_readers(struct chain *c)
 {
     const struct program *p = c->p;
     for (int k = 0; k < p->nkernels; k++) {
-        int times = instances_of(&p->kernels[k]) ? (int)instances_of(&p->kernels[k]) : NOT_COUNTED;
-        for (int i = 0; i < p->kernels[k].ninsns; i++)
-            for (int o = 0; o < insn_info(p->kernels[k].insns[i].op)->naps; o++) {
-                const struct ap *a = &p->kernels[k].insns[i].ap[o];
-                if (a->mem == MEM_HBM && operand_reads(&p->kernels[k].insns[i], o))
-                    c->reads[slot_root(p, a->tensor)] += times;
-            }
+        const struct kernel *x = &c->kernels[k];
+        int times = instances_of(x) ? (int)instances_of(x) : NOT_COUNTED;
+        for (int i = 0; i < x->ninsns; i++)
+            for (int o = 0; o < insn_info(x->insns[i].op)->naps; o++)
+                if (x->insns[i].ap[o].mem == MEM_HBM && operand_reads(&x->insns[i], o))
+                    c->reads[slot_root(p, x->insns[i].ap[o].tensor)] += times;
     }
     for (int i = 0; i < p->ncalls; i++) {
         count_reads(c, p->calls[i].in, p->calls[i].nin);
@@ -370,7 +391,7 @@ static void start(struct chain *c, const struct kernel *k)
 /* How many steps from `from` on became one. */
 static int chain_from(struct chain *c, struct program_region *r, int from, const int *launches, struct diag *d)
 {
-    struct kernel *kernels = c->p->kernels;
+    struct kernel *kernels = c->kernels, *into = &c->p->kernels[r->steps[from].index];
     int first = r->steps[from].index, n = 1;
     if (r->steps[from].kind != STEP_LAUNCH || launches[first] != 1 || !can_be_chained(&kernels[first]))
         return 1;
@@ -380,7 +401,7 @@ static int chain_from(struct chain *c, struct program_region *r, int from, const
         if (s->kind != STEP_LAUNCH || launches[s->index] != 1 || !try_append(c, &kernels[s->index]))
             break;
     }
-    if (n == 1 || finish(c, &kernels[first], &kernels[r->steps[from + n - 1].index], d))
+    if (n == 1 || finish(c, into, &kernels[r->steps[from + n - 1].index], d))
         return n;
     return diag_failed(d) ? -1 : 1;
 }
@@ -426,6 +447,9 @@ bool chain_kernels(struct program *p, const struct machine *m, struct diag *d)
     bool ok = true;
     c.stores = ARENA_ARRAY(&c.scratch, struct uses, p->nslots + 1);
     c.reads = ARENA_ARRAY(&c.scratch, int64_t, p->nslots + 1);
+    c.kernels = ARENA_ARRAY(&c.scratch, struct kernel, p->nkernels + 1);
+    for (int k = 0; k < p->nkernels; k++)
+        c.kernels[k] = written_out(&c, &p->kernels[k]);
     int *launches = ARENA_ARRAY(&c.scratch, int, p->nkernels + 1);
     for (int r = 0; r < p->nregions; r++)
         for (int i = 0; i < p->regions[r].nsteps; i++)

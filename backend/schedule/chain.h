@@ -31,6 +31,7 @@ struct chain {
     struct program *p;
     const struct machine *m;
     struct kernel k;
+    struct kernel *kernels; /* the program's, their loops written out */
     struct arena scratch;
     bool *gone;           /* per instruction: a load that is not needed */
     struct uses *tiles;   /* per tile: operands */

@@ -48,6 +48,8 @@ bool chain_kernels(struct program *p, const struct machine *m, struct diag *d);
 /* Writes out loops of few iterations, each with tiles of its own; before part_queues. `edges`: those
  * too whose last iteration may have less of a tile, where nothing reads more of it. */
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
+/* Of a kernel that has its order, those that are not too long for a chain: wholly. */
+void unroll_whole_loops(struct program *p, struct kernel *k, const struct machine *m);
 /* Makes one of short loads of the same elements into tiles that nothing else writes; after unroll_loops. */
 void merge_loads(struct program *p, struct kernel *k);
 /* Makes one of transfers whose elements lie beside each other in rows of HBM; after unroll_loops. */

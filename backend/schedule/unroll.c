@@ -13,7 +13,8 @@
 
 enum {
     MAX_INSNS = 384, /* of a kernel, loops written out: order.c compares pairs */
-    MAX_TURNS = 16
+    MAX_TURNS = 16,
+    MAX_INSNS_WHOLE = 1024
 };
 
 struct unroller {
@@ -24,6 +25,7 @@ struct unroller {
     int loop, end, var;
     int64_t trips, turns; /* iterations, and of these side by side */
     bool edges;           /* the last iteration may have less of a tile */
+    bool whole;           /* a loop is written out wholly or not at all */
     const int *tiles;     /* per tile: what it is in this turn */
 };
 
@@ -105,6 +107,8 @@ static bool has_known_edges(const struct unroller *u)
 static int64_t turns_of(const struct unroller *u)
 {
     int64_t body = u->end - u->loop - 1, others = u->k->ninsns - body;
+    if (u->whole)
+        return body * u->trips + others <= MAX_INSNS_WHOLE ? u->trips : 1;
     for (int64_t n = u->trips < MAX_TURNS ? u->trips : MAX_TURNS; n > 1; n--)
         if (u->trips % n == 0 && body * n + others <= MAX_INSNS)
             return n;
@@ -178,14 +182,23 @@ static void write_out(struct unroller *u)
         copy_insn(u, &old[i], -1);
 }
 
+static void unroll(struct unroller *u)
+{
+    int before = u->k->ninsns;
+    while (find_loop(u, before)) {
+        bool whole = u->turns == u->trips;
+        write_out(u);
+        before = whole ? u->k->ninsns : u->loop; /* a loop around it may be innermost now */
+    }
+    arena_free(&u->scratch);
+}
+
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges)
 {
-    struct unroller u = {.p = p, .m = m, .k = k, .edges = edges};
-    int before = k->ninsns;
-    while (find_loop(&u, before)) {
-        bool whole = u.turns == u.trips;
-        write_out(&u);
-        before = whole ? k->ninsns : u.loop; /* a loop around it may be innermost now */
-    }
-    arena_free(&u.scratch);
+    unroll(&(struct unroller){.p = p, .m = m, .k = k, .edges = edges});
+}
+
+void unroll_whole_loops(struct program *p, struct kernel *k, const struct machine *m)
+{
+    unroll(&(struct unroller){.p = p, .m = m, .k = k, .edges = true, .whole = true});
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_EXACT = 1 << 16 }; /* elements that are compared one by one */
+enum { MAX_EXACT = 1 << 20 }; /* runs of elements that are compared one by one */
 
 /* Numbers of a file, whose bounds nobody has proved yet: what does not fit stays at the end of what
  * does, far outside every tensor. */
@@ -83,30 +83,56 @@ bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element)
     return false;
 }
 
-static bool dense(const struct box *b)
+/* The same elements in fewer, longer runs: dims that lie side by side are one. */
+static struct box joined(const struct box *b)
 {
-    return b->total * b->run == b->high - b->low;
+    struct box j = *b;
+    j.rank = 0;
+    for (int i = b->rank - 1; i >= 0; i--) {
+        int first = MAX_AP_RANK - j.rank; /* dims are gathered at the end, the outer ones in front */
+        if (b->count[i] == 1)
+            continue;
+        if (j.rank == 0 && b->step[i] == j.run)
+            j.run *= b->count[i];
+        else if (j.rank > 0 && b->step[i] == j.step[first] * j.count[first])
+            j.count[first] *= b->count[i];
+        else
+            j.step[first - 1] = b->step[i], j.count[first - 1] = b->count[i], j.rank++;
+    }
+    memmove(j.step, j.step + MAX_AP_RANK - j.rank, sizeof *j.step * (size_t)j.rank);
+    memmove(j.count, j.count + MAX_AP_RANK - j.rank, sizeof *j.count * (size_t)j.rank);
+    return j;
 }
 
-static void mark(uint8_t *bits, const struct box *b, int64_t low)
+static int64_t count_runs(const struct box *b)
 {
-    int64_t at[MAX_AP_RANK] = {0}, element = b->offset;
-    do
-        for (int64_t r = 0; r < b->run; r++)
-            bits[(element + r - low) / 8] |= (uint8_t)(1 << (element + r - low) % 8);
-    while (box_next(b, at, &element));
+    int64_t n = 1;
+    for (int i = 0; i < b->rank; i++)
+        n = product(n, b->count[i]);
+    return n;
 }
 
-static bool any_marked(const uint8_t *bits, const struct box *b, int64_t low, int64_t high)
+static int by_start(const void *a, const void *b)
 {
-    int64_t at[MAX_AP_RANK] = {0}, element = b->offset;
-    do
-        for (int64_t r = 0; r < b->run; r++)
-            if (element + r >= low && element + r < high &&
-                bits[(element + r - low) / 8] >> (element + r - low) % 8 & 1)
-                return true;
-    while (box_next(b, at, &element));
-    return false;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Where each run begins, in order; malloc. */
+static int64_t *run_starts(const struct box *b, int64_t n)
+{
+    int64_t at[MAX_AP_RANK] = {0}, element = b->offset, *starts = malloc(sizeof *starts * (size_t)n);
+    bool sorted = true;
+    if (!starts)
+        return NULL;
+    for (int64_t i = 0; i < n; i++) {
+        starts[i] = element;
+        sorted &= i == 0 || starts[i - 1] <= element;
+        box_next(b, at, &element);
+    }
+    if (!sorted)
+        qsort(starts, (size_t)n, sizeof *starts, by_start);
+    return starts;
 }
 
 /* Boxes of one tensor. */
@@ -114,15 +140,17 @@ static bool elements_meet(const struct box *a, const struct box *b)
 {
     if (a->low >= b->high || b->low >= a->high)
         return false;
-    if ((dense(a) && dense(b)) || a->total > MAX_EXACT || b->total > MAX_EXACT ||
-        a->high - a->low > 64 * MAX_EXACT)
+    struct box x = joined(a), y = joined(b);
+    int64_t n = count_runs(&x), m = count_runs(&y), i = 0, j = 0;
+    if ((n == 1 && m == 1) || n > MAX_EXACT || m > MAX_EXACT)
         return true;
-    uint8_t *bits = calloc((size_t)(a->high - a->low) / 8 + 1, 1);
-    if (!bits)
-        return true;
-    mark(bits, a, a->low);
-    bool meet = any_marked(bits, b, a->low, a->high);
-    free(bits);
+    int64_t *xs = run_starts(&x, n), *ys = run_starts(&y, m);
+    bool meet = !xs || !ys;
+    while (!meet && i < n && j < m) {
+        meet = xs[i] < ys[j] + y.run && ys[j] < xs[i] + x.run;
+        *(xs[i] < ys[j] ? &i : &j) += 1;
+    }
+    free(xs), free(ys);
     return meet;
 }
 

@@ -325,10 +325,47 @@ static void test_masked_rows(void **state)
     assert_masked(MASKED("128", "  dve.memset dst=sbuf2 f32[0](128:1), value=0\n"), NULL);
 }
 
+/* One queue stores rows of 128 images, from element `at` of each, the other one loads the 24 x 40 elements before 2000:
+ * more than 65536 of both. */
+#define ROWS(at)                                                                                          \
+    "program \"t\" target trn1\nnode 0 \"rows\" \"A\"\noutputs \"y\"\n\n"                                   \
+    "slot %0 input \"x\" f32[128,4000]\nslot %1 planned \"\" f32[128,4000]\n"                              \
+    "slot %2 planned \"y\" f32[128,960] output\n\n"                                                      \
+    "kernel 0 \"k\" grid() vars 0 semaphores 1 flops 0 bytes 0 {\n"                                       \
+    "  tile sbuf0 f32 128 x 4000 at 0\n  tile sbuf1 f32 128 x 960 at 16000\n"                             \
+    "  sp.dma_copy dst=sbuf0 f32[0](128:4000, 4000:1), src=%0 f32[0](128:4000, 4000:1)\n"                 \
+    "  sp.dma_copy dst=%1 f32[0](128:4000, 2000:1), src=sbuf0 f32[0](128:4000, 2000:1) signal s0\n"       \
+    "  pool.dma_copy dst=%1 f32[" at "](128:4000, 25:40, 40:1), src=sbuf0 f32[2000](128:4000, 25:40, 40:1)" \
+    " wait s0>=1 node 0\n"                                                                               \
+    "  act.dma_copy dst=sbuf1 f32[0](128:960, 24:40, 40:1), src=%1 f32[1040](128:4000, 24:40, 40:1)"     \
+    " wait s0>=1 node 0\n"                                                                               \
+    "  act.dma_copy dst=%2 f32[0](128:960, 960:1), src=sbuf1 f32[0](128:960, 960:1)\n}\n\n"               \
+    "region 0 (%0) -> (%2) {\n  launch 0\n}\n"
+
+static void assert_rows(const char *text, const char *message)
+{
+    struct diag d = {0};
+    struct hazard_subject s = {.p = program_parse(text, strlen(text), "rows", &d)};
+    assert_non_null(s.p);
+    s.m = machine_find("trn1");
+    s.k = &s.p->kernels[0];
+    s.values = bind_symbols_for_report(s.p, NULL, 0, 2, &s.arena, &d);
+    if (sound(&s, &d) != !message || (message && !strstr(d.text, message)))
+        fail_msg("'%s' expected: %s", message ? message : "no fault", d.text);
+    arena_free(&s.arena);
+    program_free(s.p);
+}
+
+static void test_many_elements(void **state)
+{
+    assert_rows(ROWS("2000"), NULL);
+    assert_rows(ROWS("1999"), "two queues: node 'rows': instruction 3 (act.dma_copy): read after write");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_masked_rows),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_masked_rows), cmocka_unit_test(test_many_elements),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
