@@ -163,6 +163,12 @@ static inline double complex cmul_(double complex x, double complex y)
     return CMPLX(a * c - b * d, a * d + b * c);
 }
 
+/* Without a direction there is no number: C gives an infinity or zero parts. */
+static inline double complex cexp_(double complex x)
+{
+    return isfinite(cimag(x)) ? cexp(x) : CMPLX(NAN, NAN);
+}
+
 static inline double complex cexpm1_(double complex x)
 {
     double re = creal(x), im = cimag(x), half = sin(im / 2);
