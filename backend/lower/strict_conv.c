@@ -24,7 +24,8 @@ struct strict_conv {
     struct group *g;
     const struct conv *c;
     struct strict_image m;
-    int64_t taps, out_channels, out_tile, blocks; /* output channels: of one group */
+    int64_t taps, tap_columns;               /* products of a window, and of a row of it */
+    int64_t out_channels, out_tile, blocks; /* output channels: of one group */
     int64_t together;                     /* blocks of output channels in an instance */
     int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
     int weight_tile[MAX_TOGETHER];
@@ -54,14 +55,26 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 
 struct blocked {
     struct lazy_constant lazy;
-    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk, chunks, folds;
+    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk /* partitions */, chunks, folds;
+    int64_t kh, kw, tap_columns, stack_rows, stack_cols, stack_step;
 };
+
+/* The same where taps lie over partitions. */
+static int64_t stacked_weight(const struct blocked *b, int64_t p, int64_t tap)
+{
+    int64_t of = p / b->stack_step, channel = p % b->stack_step;
+    int64_t row = tap / b->tap_columns * b->stack_rows + of / b->stack_cols;
+    int64_t column = tap % b->tap_columns * b->stack_cols + of % b->stack_cols;
+    return channel < b->in_group && row < b->kh && column < b->kw ? (channel * b->kh + row) * b->kw + column : -1;
+}
 
 /* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. Where rows of the window lie over
  * partitions, taps are its columns. */
 static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t tap)
 {
     int64_t i = chunk * b->chunk + p;
+    if (b->stack_step)
+        return stacked_weight(b, p, tap);
     if (b->folds)
         return (p % b->in_group * b->folds + p / b->in_group) * b->taps + tap;
     return i < b->in_group ? i * b->taps + tap : -1;
@@ -74,7 +87,7 @@ static bool block_weights(const struct constant_maker *maker, int64_t block, voi
     const struct blocked *b = (const struct blocked *)maker;
     const struct tensor *w = b->lazy.from->constant;
     size_t size = dtype_bytes(w->dtype);
-    int64_t first = b->group > 1 ? 0 : block * b->tile, weights = b->in_group * b->taps * (b->folds ? b->folds : 1);
+    int64_t first = b->group > 1 ? 0 : block * b->tile, weights = b->in_group * b->kh * b->kw;
     int64_t above = b->group > 1 ? block * b->out_channels : 0;
     char *at = to;
     for (int64_t p = 0; p < b->chunk; p++)
@@ -106,9 +119,15 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
                           .out_channels = s->out_channels,
                           .group = c->group,
                           .tile = s->out_tile,
-                          .chunk = s->m.chunk,
+                          .chunk = image_partitions(&s->m),
                           .chunks = s->m.chunks,
-                          .folds = s->m.folds};
+                          .folds = s->m.folds,
+                          .kh = c->kh,
+                          .kw = c->kw,
+                          .tap_columns = s->tap_columns,
+                          .stack_rows = s->m.stack_rows,
+                          .stack_cols = s->m.stack_cols,
+                          .stack_step = s->m.stack_step};
     int64_t dims[4] = {s->blocks, b->chunk, b->chunks, b->taps * b->tile};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
     return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
@@ -210,7 +229,7 @@ static struct ap weights_at(struct strict_conv *s, int64_t block, int var_chunk)
 {
     struct ap a = {
         .mem = MEM_SBUF, .dtype = s->c->w->dtype, .tensor = s->weight_tile[block]};
-    ap_push(&a, weight_chunks(s) * weight_row(s), s->m.chunk);
+    ap_push(&a, weight_chunks(s) * weight_row(s), image_partitions(&s->m));
     if (var_chunk >= 0)
         ap_clip(s->k->p, &a, 0, var_chunk, s->m.chunk, s->m.channels);
     if (var_chunk >= 0 && s->m.resident)
@@ -235,8 +254,9 @@ static void load_weights(struct strict_conv *s, int64_t block, int var_chunk)
 {
     int64_t row = weight_row(s), all = s->m.chunks * row;
     struct ap to = weights_at(s, block, var_chunk), from = ap_slot(s->k->p, s->weights);
-    from.offset.base = block * s->m.chunk * all;
-    ap_move(s->k->p, &from, s->var_block, s->together * s->m.chunk * all);
+    int64_t whole = image_partitions(&s->m) * all;
+    from.offset.base = block * whole;
+    ap_move(s->k->p, &from, s->var_block, s->together * whole);
     if (var_chunk >= 0)
         ap_move(s->k->p, &from, var_chunk, row);
     from.dim[from.rank++] = to.dim[0];
@@ -260,11 +280,12 @@ static void load_chunk(struct strict_conv *s, int var_chunk)
 static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int64_t block,
                            int var_chunk)
 {
+    int64_t rows = s->m.stack_step ? s->m.stack_rows : 1, columns = s->m.stack_step ? s->m.stack_cols : 1;
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
         struct ap w = weights_at(s, block, var_chunk),
-                  x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->c->kw),
-                                (int)(t % s->c->kw));
+                  x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->tap_columns * rows),
+                                (int)(t % s->tap_columns * columns));
         w.offset.base += t * s->out_tile;
         ap_push(&w, 1, s->out_tile);
         clip_out_channels(s, &w);
@@ -313,7 +334,7 @@ static void emit_products(struct strict_conv *s)
     const struct strict_image *m = &s->m;
     image_tile(k, &s->m);
     for (int64_t b = 0; b < s->together; b++)
-        s->weight_tile[b] = kernel_tile(k, MEM_SBUF, s->c->w->dtype, m->chunk,
+        s->weight_tile[b] = kernel_tile(k, MEM_SBUF, s->c->w->dtype, image_partitions(m),
                                         weight_chunks(s) * weight_row(s));
     if (m->resident) {
         for (int64_t b = 0; b < s->together && weights_at_once(s); b++)
@@ -471,7 +492,7 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
 {
     const struct conv *c = s->c;
     image_of(l, c, depthwise, &s->m);
-    s->taps = c->kh * c->kw;
+    s->taps = c->kh * c->kw, s->tap_columns = c->kw;
     s->out_channels = c->out_channels / c->group;
     s->out_tile = even_tile(s->out_channels, l->m->matmul_m);
     s->blocks = c->group > 1 ? c->group : ceil_div(s->out_channels, s->out_tile);
@@ -489,6 +510,10 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
         s->blocks = s->m.chunks;
         return true;
     }
+    if (c->group == 1)
+        image_stack(l->m, &s->m, s->out_channels, s->blocks);
+    if (s->m.stack_step)
+        s->taps = image_products(&s->m, &s->tap_columns);
     int64_t weights = weight_row(s) * (int64_t)dtype_bytes(c->w->dtype);
     if (s->m.resident && !folded && weights * s->m.chunks > weights_room) {
         s->m.streamed = true;

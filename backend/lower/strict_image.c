@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SHORT_ROW = 512, PART_OF_LOAD = 4096 }; /* bytes; of a partition */
+enum { SHORT_ROW = 512, PART_OF_LOAD = 4096, PART_OF_CUT = 2048 }; /* bytes; of a partition */
 
 /* Rows (or columns) of one phase for `results` rows of results. */
 static int64_t extent(int64_t results, int64_t stride, int64_t phases, int64_t kernel,
@@ -167,7 +167,7 @@ void image_prepare(struct lowering *l, const struct node *n, struct strict_image
 
 void image_tile(struct kernel_builder *k, struct strict_image *m)
 {
-    m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, m->chunk,
+    m->tile = kernel_tile(k, MEM_SBUF, m->x->type.dtype, image_partitions(m),
                           m->plane * (m->resident && !m->by_grid ? m->chunks : 1));
     if (m->raw_rows)
         m->raw_tile =
@@ -238,23 +238,6 @@ static void load_rows(struct kernel_builder *k, struct ap to, struct ap from,
         emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
 }
 
-/* In several transfers, so that engines need not wait for the last row, nor it for all that computes the image. */
-static void load_phase(struct kernel_builder *k, struct ap to, struct ap from,
-                       const struct strict_image *m, const struct image_part *p, int64_t start)
-{
-    int64_t row_bytes = p->columns * (int64_t)dtype_bytes(m->x->type.dtype);
-    if (p->rows <= 0 || p->columns <= 0)
-        return;
-    int64_t parts = p->rows * row_bytes / PART_OF_LOAD;
-    int64_t rows = parts > 1 ? ceil_div(p->rows, parts) : p->rows;
-    for (int64_t done = 0; done < p->rows; done += rows) {
-        struct image_part some = *p;
-        some.row += done, some.source_row += done * m->fh;
-        some.rows = p->rows - done < rows ? p->rows - done : rows;
-        load_rows(k, to, from, m, &some, start);
-    }
-}
-
 /* The rows as they lie in HBM: (channel, row, column). */
 static struct ap load_raw(struct kernel_builder *k, const struct strict_image *m, struct ap from)
 {
@@ -267,17 +250,37 @@ static struct ap load_raw(struct kernel_builder *k, const struct strict_image *m
     return raw;
 }
 
-static void cut_phase(struct kernel_builder *k, struct ap to, struct ap raw,
-                      const struct strict_image *m, const struct image_part *p, int64_t start)
+static void cut_rows(struct kernel_builder *k, struct ap to, struct ap raw, const struct strict_image *m,
+                     const struct image_part *p, int64_t start)
 {
-    if (p->rows <= 0 || p->columns <= 0)
-        return;
     to.offset.base += start + p->row * m->cols + p->column;
     ap_push(&to, m->cols, p->rows), ap_push(&to, 1, p->columns);
     raw.offset.base += p->source_row * m->raw_cols + p->source_column;
     raw.dim[1].step = m->fh * m->raw_cols, raw.dim[1].count = p->rows;
     raw.dim[2].step = m->fw, raw.dim[2].count = p->columns;
     emit_tensor_copy(k, (struct tensor_copy){.dst = to, .src = raw});
+}
+
+/* The phase, and of a stack what goes with it, in parts of so many bytes of a partition: engines need not wait for the
+ * last row, nor that for all that computes the image. */
+static void load_phase(struct kernel_builder *k, struct ap to, struct ap from, const struct strict_image *m,
+                       const struct image_part *p, int64_t start)
+{
+    int64_t row_bytes = p->columns * (int64_t)dtype_bytes(m->x->type.dtype);
+    int64_t parts = p->rows * row_bytes / (m->raw_rows ? PART_OF_CUT : PART_OF_LOAD);
+    int64_t rows = parts > 1 ? ceil_div(p->rows, parts) : p->rows, done = 0;
+    for (int64_t end; p->columns > 0 && done < p->rows; done = end) {
+        end = done + rows < p->rows ? done + rows : p->rows;
+        struct image_part some = {.row = p->row + done,
+                                  .rows = end - done,
+                                  .column = p->column,
+                                  .columns = p->columns,
+                                  .source_row = p->source_row + done * m->fh,
+                                  .source_column = p->source_column};
+        (m->raw_rows ? cut_rows : load_rows)(k, to, from, m, &some, start);
+        if (m->stack_step)
+            image_fill_stack(k, m, done ? some.row : 0, end < p->rows ? some.row + some.rows : m->rows);
+    }
 }
 
 void image_load(struct kernel_builder *k, const struct strict_image *m, int var_n, int var_chunk,
@@ -293,7 +296,9 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
     if (var_column >= 0)
         ap_move(k->p, &from, var_column, dim_mul(t, m->step_w, m->width * m->sw));
     ap_push_tile(k->p, &from, m->step_c, m->chunk, var_chunk, m->channels);
-    if (m->resident && borders(m)) {
+    if (m->stack_step && image_stack_has_gaps(m)) {
+        image_clear_stack(k, m);
+    } else if (m->resident && borders(m)) {
         struct ap all = to;
         ap_push(&all, 1, m->plane);
         emit_memset(k, (struct memset){.dst = all, .value = m->fill});
@@ -311,10 +316,7 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
                 p.source_column = p.column * m->fw + c - m->left;
             }
             int64_t start = (r * m->fw + c) * m->rows * m->cols;
-            if (m->raw_rows)
-                cut_phase(k, to, raw, m, &p, start);
-            else
-                load_phase(k, to, from, m, &p, start);
+            load_phase(k, to, raw, m, &p, start);
         }
 }
 
@@ -328,6 +330,8 @@ struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int 
                     int var_band, int i, int j)
 {
     struct ap a = chunk_start(k, m, var_chunk);
+    if (m->stack_step)
+        a.dim[0].count = image_partitions(m);
     int64_t row = m->folds ? 0 : i * m->dh, column = j * m->dw;
     int64_t phase = row % m->fh * m->fw + column % m->fw;
     a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;

@@ -33,6 +33,7 @@ struct strict_image {
     int64_t raw_rows, raw_cols;         /* of the image before it is cut; 0: DMA loads phases */
     int64_t folds, fold_channels;       /* rows of the window over partitions, each with so many channels; 0: none */
     int64_t along, pitch;               /* phased: elements from result to result, results from row to row */
+    int64_t stack_rows, stack_cols, stack_step; /* taps of the window over partitions, so far apart; step 0: none */
     int tile, raw_tile;
 };
 
@@ -54,6 +55,16 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
  * most count, and how many. */
 void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, int64_t count, int64_t *first,
                   int64_t *n);
+/* Where that is faster, neighbouring taps of a planned image over partitions (strict_stack.c), for so many output
+ * channels, in blocks. */
+void image_stack(const struct machine *machine, struct strict_image *m, int64_t out_channels, int64_t blocks);
+/* What a product contracts of the tile; how many products a window takes, and in a row of it. */
+int64_t image_partitions(const struct strict_image *m);
+int64_t image_products(const struct strict_image *m, int64_t *columns);
+/* Parts of image_load. Gaps: partitions between taps, which have to be cleared. */
+bool image_stack_has_gaps(const struct strict_image *m);
+void image_clear_stack(struct kernel_builder *k, const struct strict_image *m);
+void image_fill_stack(struct kernel_builder *k, const struct strict_image *m, int64_t first_row, int64_t end_row);
 /* All of image var_n, where it is folded. */
 void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a
