@@ -134,6 +134,24 @@ static bool next_after(struct sh_convert *c, const struct mlir_op *op)
     return sh_finish(c, op, sh_select(c, nan, sh_2(c, HLO_OP_ADD, x, y), r));
 }
 
+/* What arcsine and arccosine have in common: the real part of sqrt(1 - x) sqrt(1 + x), and the size
+ * of the imaginary part of either. */
+static bool asin_acos_kernel(struct sh_convert *c, const struct mlir_op *op)
+{
+    struct hlo_instruction *x = sh_operand(c, op, 0);
+    if (!x)
+        return false;
+    if (!dtype_is_complex(hlo_type_dtype(x->shape->type)))
+        return SH_ERROR(c, "its operand is not complex");
+    struct hlo_instruction *one = sh_like(c, x, 1);
+    struct hlo_instruction *below = sh_1(c, HLO_OP_SQRT, sh_2(c, HLO_OP_SUBTRACT, one, x)),
+                           *above = sh_1(c, HLO_OP_SQRT, sh_2(c, HLO_OP_ADD, one, x));
+    struct hlo_instruction *re = sh_1(c, HLO_OP_REAL, sh_2(c, HLO_OP_MULTIPLY, below, above));
+    struct hlo_instruction *im =
+        sh_1(c, HLO_OP_ABS, sh_1(c, HLO_OP_IMAG, sh_1(c, HLO_OP_ASIN, x)));
+    return sh_finish(c, op, sh_2(c, HLO_OP_COMPLEX, re, im));
+}
+
 static bool top_k(struct sh_convert *c, const struct mlir_op *op)
 {
     struct sh_attrs l = {0};
@@ -297,7 +315,8 @@ bool sh_convert_chlo(struct sh_convert *c, const struct mlir_op *op)
     static const struct {
         const char *name;
         bool (*convert)(struct sh_convert *c, const struct mlir_op *op);
-    } others[] = {{"conj", conjugate},
+    } others[] = {{"_asin_acos_kernel", asin_acos_kernel},
+                  {"conj", conjugate},
                   {"constant", sh_convert_constant},
                   {"constant_like", constant_like},
                   {"dynamic_reshape", sh_convert_dynamic_reshape},

@@ -387,6 +387,31 @@ bool sh_convert_collective(struct sh_convert *c, const struct mlir_op *op)
     return sh_plain(c, op, opcode, &l, true);
 }
 
+/* The older form of an all_reduce, whose region is a sum. */
+bool sh_convert_cross_replica_sum(struct sh_convert *c, const struct mlir_op *op)
+{
+    if (op->operand_count != 1 || !op->operands[0]->type->element)
+        return SH_ERROR(c, "%d operands, expected one array", op->operand_count);
+    const struct mlir_type *one = mlir_tensor(c->arena, op->operands[0]->type->element, 0, NULL);
+    struct mlir_op *reduce = arena_copy(c->arena, op, sizeof *op),
+                   *sum = mlir_op_new(c->arena, "stablehlo.add"),
+                   *end = mlir_op_new(c->arena, "stablehlo.return");
+    reduce->name = "stablehlo.all_reduce";
+    reduce->region_count = 1;
+    reduce->regions = ARENA_ARRAY(c->arena, struct mlir_region, 1);
+    struct mlir_block *b = mlir_add_block(c->arena, reduce, 0, 2);
+    b->args[0]->type = b->args[1]->type = one;
+    sum->operands = b->args;
+    sum->operand_count = 2;
+    mlir_add_results(c->arena, sum, 1);
+    sum->results[0]->type = one;
+    end->operands = sum->results;
+    end->operand_count = 1;
+    mlir_append(c->arena, b, sum);
+    mlir_append(c->arena, b, end);
+    return sh_convert_collective(c, reduce);
+}
+
 /* ---- random numbers ---- */
 
 /* low, high, shape: the shape is the result's */

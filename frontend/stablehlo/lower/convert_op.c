@@ -105,10 +105,6 @@ static bool unknown(struct sh_convert *c, const struct mlir_op *op)
     static const char *const mlir[] = {"arith", "builtin", "func", "math", "shape", "tensor"};
     for (size_t k = 0; k < sizeof mlir / sizeof *mlir; k++)
         c->d->unsupported |= strlen(mlir[k]) == n && !strncmp(op->name, mlir[k], n);
-    if (!strcmp(op->name, "stablehlo.cross-replica-sum")) {
-        c->d->unsupported = true;
-        return SH_ERROR(c, "an older form of all_reduce; write that instead");
-    }
     if (n == 9 && !strncmp(op->name, "stablehlo", n))
         return SH_ERROR(c, "there is no such operation in StableHLO");
     return SH_ERROR(c,
