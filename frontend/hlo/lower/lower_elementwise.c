@@ -169,6 +169,8 @@ bool hlo_lower_clamp(struct hlo_lower *l)
 {
     struct value *low = h_in(l, 0), *x = h_in(l, 1), *high = h_in(l, 2);
     bool logic = h_dtype(x) == DT_BOOL;
+    if (dtype_is_complex(h_dtype(x)))
+        return h_done(l, complex_extreme(l, OP_lt, complex_extreme(l, OP_gt, low, x), high));
     if (logic || may_be_nan(low) || may_be_nan(high)) {
         x = h_elementwise(l, logic ? OP_or : OP_max, (struct value *[]){x, low}, 2, NULL);
         return h_done(l, h_elementwise(l, logic ? OP_and : OP_min, (struct value *[]){x, high}, 2,
