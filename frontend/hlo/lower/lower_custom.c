@@ -333,6 +333,8 @@ const struct hlo_target hlo_targets[] = {
     {"tridiagonal_solve_perturbed_ffi", hlo_target_tridiagonal,
      "solution of a tridiagonal system, pivots near 0 made larger"},
     {"cu_tridiagonal_solve_perturbed", hlo_target_tridiagonal, "the same"},
+    {"cpu_csr_sparse_dense_ffi", hlo_target_sparse_rows,
+     "values, beginnings of rows, columns, y: a sparse matrix times y"},
     {"Qr", hlo_target_qr, "Q R by reflectors, and their factors"},
     {"ProductOfElementaryHouseholderReflectors", hlo_target_reflectors, "Q of Qr's results"},
     {"LuDecomposition", hlo_target_lu, "L U, row exchanges, and the permutation they make"},

@@ -10,7 +10,8 @@
 #define REFUSED(opcode, reason)
 #include "frontend/hlo/lower/lower_ops.def"
 
-bool hlo_shape_assertion(struct hlo_lower *l); /* lower_assertion.c */
+bool hlo_shape_assertion(struct hlo_lower *l);    /* lower_assertion.c */
+bool hlo_target_sparse_rows(struct hlo_lower *l); /* lower_sparse.c */
 /* Shapes as operands (lower_dynamic.c). */
 bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l);
 bool hlo_dynamic_gather(struct hlo_lower *l);
