@@ -206,10 +206,27 @@ static bool scan(struct sh_convert *c, const struct mlir_op *op)
 
 /* ---- broadcasting forms ---- */
 
+/* What operands become, and which dim of which operand has each size that is not stated. */
+struct common {
+    const struct hlo_shape *shape;
+    struct hlo_instruction *of[HLO_MAX_RANK];
+    int64_t dim[HLO_MAX_RANK];
+    bool stated;
+};
+
+static bool same_dims(const struct hlo_shape *x, const struct hlo_shape *y)
+{
+    bool same = x->rank == y->rank;
+    for (int k = 0; same && k < x->rank; k++)
+        same = x->dims[k] == y->dims[k];
+    return same;
+}
+
 static struct hlo_instruction *widen(struct sh_convert *c, const struct mlir_op *op,
-                                     struct hlo_instruction *x, const struct hlo_shape *to)
+                                     struct hlo_instruction *x, const struct common *as)
 {
     int64_t at[HLO_MAX_RANK], dims[HLO_MAX_RANK], *given;
+    const struct hlo_shape *to = as->shape;
     int n, kept = 0;
     if (!x || !sh_ints(c, op, "broadcast_dimensions", &n, &given))
         return NULL;
@@ -219,11 +236,13 @@ static struct hlo_instruction *widen(struct sh_convert *c, const struct mlir_op 
         int64_t d = mapped ? given[k] : to->rank - rank + k;
         if (d < 0 || d >= to->rank)
             return SH_ERROR(c, "broadcast_dimensions has %lld", (long long)d), NULL;
-        if (x->shape->dims[k] == 1 && to->dims[d] != 1)
+        if (x->shape->dims[k] == 1 && to->dims[d] != 1 && as->stated)
             continue;
         at[kept] = d;
         dims[kept++] = x->shape->dims[k];
     }
+    if (!as->stated)
+        return same_dims(x->shape, to) ? x : sh_broadcast_sized(c, x, to, at, as->of, as->dim);
     if (kept != rank)
         x = sh_emit(c, HLO_OP_RESHAPE, hlo_shape_new(c->arena, x->shape->type, kept, dims), &x, 1,
                     NULL);
@@ -233,14 +252,15 @@ static struct hlo_instruction *widen(struct sh_convert *c, const struct mlir_op 
 }
 
 /* The shape of operands against each other, last dimensions aligned. */
-static const struct hlo_shape *common_shape(struct sh_convert *c, const struct mlir_op *op)
+static bool common_shape(struct sh_convert *c, const struct mlir_op *op, struct common *as)
 {
     int64_t dims[HLO_MAX_RANK];
     int rank = 0;
+    as->stated = true;
     for (int k = 0; k < op->operand_count; k++) {
         struct hlo_instruction *x = sh_operand(c, op, k);
         if (!x)
-            return NULL;
+            return false;
         rank = x->shape->rank > rank ? x->shape->rank : rank;
     }
     for (int k = 0; k < rank; k++)
@@ -250,28 +270,31 @@ static const struct hlo_shape *common_shape(struct sh_convert *c, const struct m
         int64_t *given;
         int n;
         if (!sh_ints(c, op, "broadcast_dimensions", &n, &given))
-            return NULL;
+            return false;
         for (int j = 0; j < s->rank; j++) {
             int64_t d = n == s->rank && s->rank < rank ? given[j] : rank - s->rank + j;
             if (d < 0 || d >= rank)
-                return SH_ERROR(c, "broadcast_dimensions has %lld", (long long)d), NULL;
+                return SH_ERROR(c, "broadcast_dimensions has %lld", (long long)d);
             if (s->dims[j] == 1 || dims[d] == s->dims[j] || (s->dims[j] < 0 && dims[d] != 1))
                 continue;
             if (dims[d] != 1 && dims[d] >= 0)
                 return SH_ERROR(c, "dimensions %lld and %lld do not go together",
-                                (long long)dims[d], (long long)s->dims[j]),
-                       NULL;
+                                (long long)dims[d], (long long)s->dims[j]);
             dims[d] = s->dims[j];
+            as->stated &= s->dims[j] >= 0;
+            as->of[d] = sh_operand(c, op, k);
+            as->dim[d] = j;
         }
     }
-    return hlo_shape_new(c->arena, HLO_F32, rank, dims);
+    as->shape = hlo_shape_new(c->arena, HLO_F32, rank, dims);
+    return true;
 }
 
 static bool broadcasting(struct sh_convert *c, const struct mlir_op *op, const char *name)
 {
     static const char *const here[] = {"next_after", "polygamma", "zeta"};
-    const struct hlo_shape *to = common_shape(c, op);
-    if (!to)
+    struct common as = {0};
+    if (!common_shape(c, op, &as))
         return false;
     struct mlir_op *p = arena_copy(c->arena, op, sizeof *op);
     const char *dialect = "stablehlo";
@@ -283,7 +306,7 @@ static bool broadcasting(struct sh_convert *c, const struct mlir_op *op, const c
     for (int k = 0; k < op->operand_count; k++) {
         struct hlo_instruction *x = sh_operand(c, op, k);
         bool scalar = !strcmp(name, "select") && k == 0 && x && !x->shape->rank;
-        struct hlo_instruction *w = scalar ? x : widen(c, op, x, to);
+        struct hlo_instruction *w = scalar ? x : widen(c, op, x, &as);
         if (!w)
             return false;
         p->operands[k] = arena_copy(c->arena, op->operands[k], sizeof **op->operands);

@@ -290,11 +290,60 @@ struct hlo_instruction *sh_broadcast(struct sh_convert *c, struct hlo_instructio
                    &x, 1, &l);
 }
 
+/* The shape as a list of numbers; dim d that it does not state is dim at[d] of of[d]. */
+static struct hlo_instruction *sizes(struct sh_convert *c, const struct hlo_shape *s,
+                                     struct hlo_instruction *const *of, const int64_t *at)
+{
+    struct hlo_instruction *v[HLO_MAX_RANK];
+    const int64_t one = 1, first = 0;
+    struct sh_attrs joined = {0};
+    for (int d = 0; d < s->rank; d++) {
+        struct sh_attrs l = {0};
+        sh_set_ints(c, &l, HLO_ATTR_dimensions, at + d, 1);
+        struct hlo_instruction *n = s->dims[d] >= 0
+                                        ? sh_scalar(c, HLO_S32, (double)s->dims[d])
+                                        : sh_emit(c, HLO_OP_GET_DIMENSION_SIZE, NULL, of + d, 1, &l);
+        const struct hlo_shape *single = hlo_shape_new(c->arena, HLO_S32, 1, &one);
+        v[d] = n ? sh_emit(c, HLO_OP_RESHAPE, single, &n, 1, NULL) : NULL;
+        if (!v[d])
+            return NULL;
+    }
+    sh_set_ints(c, &joined, HLO_ATTR_dimensions, &first, 1);
+    return sh_emit(c, HLO_OP_CONCATENATE, NULL, v, s->rank, &joined);
+}
+
+struct hlo_instruction *sh_broadcast_sized(struct sh_convert *c, struct hlo_instruction *x,
+                                           const struct hlo_shape *to, const int64_t *at,
+                                           struct hlo_instruction *const *of, const int64_t *of_dim)
+{
+    struct hlo_instruction *shape = sizes(c, to, of, of_dim);
+    if (!x || !shape)
+        return NULL;
+    int64_t n = x->shape->rank, *kept = ARENA_ARRAY(c->arena, int64_t, n + 1);
+    for (int k = 0; k < n; k++)
+        kept[k] = at[k];
+    struct hlo_instruction *in[3] = {x, shape, sh_literal(c, HLO_S64, 1, &n, kept)};
+    struct sh_attrs l = {0};
+    static const char target[] = "stablehlo.dynamic_broadcast_in_dim";
+    sh_set_text(c, &l, HLO_ATTR_custom_call_target, target, sizeof target - 1);
+    const struct hlo_shape *s = hlo_shape_new(c->arena, x->shape->type, to->rank, to->dims);
+    return sh_emit(c, HLO_OP_CUSTOM_CALL, s, in, 3, &l);
+}
+
 struct hlo_instruction *sh_like(struct sh_convert *c, const struct hlo_instruction *x, double v)
 {
     if (!x)
         return NULL;
-    struct hlo_instruction *s = sh_scalar(c, x->shape->type, v);
+    struct hlo_instruction *s = sh_scalar(c, x->shape->type, v), *of[HLO_MAX_RANK];
+    int64_t dims[HLO_MAX_RANK], none = 0;
+    bool stated = true;
+    for (int d = 0; d < x->shape->rank; d++) {
+        of[d] = (struct hlo_instruction *)x;
+        dims[d] = d;
+        stated &= x->shape->dims[d] >= 0;
+    }
+    if (!stated)
+        return sh_broadcast_sized(c, s, x->shape, &none, of, dims);
     return x->shape->rank ? sh_broadcast(c, s, x->shape, NULL) : s;
 }
 

@@ -92,6 +92,10 @@ struct hlo_instruction *sh_literal(struct sh_convert *c, enum hlo_type t, int ra
                                    const int64_t *dims, const void *data);
 struct hlo_instruction *sh_broadcast(struct sh_convert *c, struct hlo_instruction *x,
                                      const struct hlo_shape *to, const int64_t *at);
+/* The same to a shape that may have dims which are not stated: dim d is dim of_dim[d] of of[d]. */
+struct hlo_instruction *sh_broadcast_sized(struct sh_convert *c, struct hlo_instruction *x,
+                                           const struct hlo_shape *to, const int64_t *at,
+                                           struct hlo_instruction *const *of, const int64_t *of_dim);
 struct hlo_instruction *sh_compare(struct sh_convert *c, struct hlo_instruction *x,
                                    struct hlo_instruction *y, int direction);
 struct hlo_instruction *sh_select(struct sh_convert *c, struct hlo_instruction *p,
