@@ -121,6 +121,8 @@ void emit_move(struct lowering *l, const struct node *n, const char *name, const
     struct move_walk w[MOVE_RANK];
     int64_t room = TILE_ELEMENTS, block = BLOCK;
     int flip = transposed(m), count = 0, grids = MAX_GRID;
+    if (flip < 0 && strict_move_rows(l, n, name, m))
+        return;
     for (int i = 0; i < m->rank; i++)
         if (i != flip && i != m->rank - 1)
             w[count++] = walk_of(m, i);

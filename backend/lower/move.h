@@ -23,6 +23,8 @@ void move_dim(struct move *m, dim_t count, dim_t to, dim_t from);
 bool move_possible(struct lowering *l, struct move *m);
 /* A kernel of its own. move_possible has been asked. */
 void emit_move(struct lowering *l, const struct node *n, const char *name, const struct move *m);
+/* emit_move on a chip, by rows that come whole (strict_move.c); false where that is no faster. */
+bool strict_move_rows(struct lowering *l, const struct node *n, const char *name, const struct move *m);
 /* Both ends have a layout; says why() when not. The node is no fused group. */
 bool movable(struct lowering *l, const struct node *n, int operand, int result);
 
