@@ -241,34 +241,17 @@ static struct value *repeat_heads(struct onnx_node *n, struct value *x, int64_t 
 /* As ONNX's LinearAttention, and there may be more heads of keys than of queries: each query then serves several. */
 bool lower_linear_attention_contrib(struct onnx_node *n)
 {
-    static const char *const rules[] = {"linear", "gated", "delta", "gated_delta", NULL};
     static const char *const own[] = {"state_window", NULL};
-    static const char *const names[] = {"'query'", "'key'", "'value'"};
     int64_t qh = attr_int(&n->attrs, "q_num_heads", 0), kvh = attr_int(&n->attrs, "kv_num_heads", 0);
-    struct dim_table *t = &n->b->g->dims;
     int rank;
-    if (!has_default(n, "state_window", 0) || !is_one_of(n, "update_rule", rules))
+    if (!has_default(n, "state_window", 0) || !b_rank(n, n->in[0], "'query'", &rank))
         return false;
-    bool linear = attr_is(&n->attrs, "update_rule", "linear"), delta = attr_is(&n->attrs, "update_rule", "delta");
-    bool no_decay = !linear && !delta && !b_in(n, 4);
-    if (no_decay || (!linear && !attr_is(&n->attrs, "update_rule", "gated") && !b_in(n, 5)))
-        return NODE_ERROR(n, "input '%s' is left out, this update_rule needs it", no_decay ? "decay" : "beta");
     if (qh < 1 || kvh < 1 || qh > INT32_MAX || kvh > INT32_MAX || (qh % kvh && kvh % qh))
         return NODE_ERROR(n, "q_num_heads is %lld and kv_num_heads %lld, expected one to be a multiple of the other",
                           (long long)qh, (long long)kvh);
-    for (int i = 0; i < 3; i++) {
-        if (!b_rank(n, n->in[i], names[i], &rank))
-            return false;
-        if (rank != 3)
-            return NODE_ERROR(n, "%s has rank %d, expected 3", names[i], rank);
-        if (!b_require(n->b, GUARD_MULTIPLE, n->in[i]->type.dims[2], i ? kvh : qh, "widths and heads"))
-            return false;
-    }
-    const dim_t *k = n->in[1]->type.dims, *v = n->in[2]->type.dims;
-    dim_t size = dim_floordiv(t, k[2], kvh), state[] = {k[0], kvh, size, dim_floordiv(t, v[2], kvh)};
-    dim_t query[] = {k[0], k[1], dim_mul(t, size, qh)}, value[] = {k[0], k[1], v[2]};
-    if (!has_dims(n, 0, names[0], query, 3) || !has_dims(n, 2, names[2], value, 3) ||
-        !has_dims(n, 3, "'past_state'", state, 4) || !as_first(n, 4, "'decay'", 1) || !as_first(n, 5, "'beta'", 1))
+    if (rank != 3)
+        return NODE_ERROR(n, "'query' has rank %d, expected 3", rank);
+    if (!b_require(n->b, GUARD_MULTIPLE, n->in[0]->type.dims[2], qh, "columns of 'query' and q_num_heads"))
         return false;
     struct attrs a = b_attrs_without(n, own);
     if (qh < kvh) {

@@ -17,8 +17,8 @@ struct rules {
     struct dim_table dims;
     struct attrs attrs;
     struct diag d;
-    struct type in[4], out[2];
-    struct content known[4], result[2];
+    struct type in[6], out[2];
+    struct content known[6], result[2];
 };
 
 static struct content known(struct infer *f, int i)
@@ -143,12 +143,54 @@ static void test_sdpa_mask(void **state)
     arena_free(&r.arena);
 }
 
+/* Rows of sequences, their state and what an update rule needs are judged before running. */
+static void test_sequence_models(void **state)
+{
+#define QKV "f32[n,t,16]", "f32[n,t,8]", "f32[n,t,10]"
+    static const struct {
+        enum op op;
+        const char *types[6], *word, *expected;
+    } cases[] = {
+        {OP_linear_attention, {QKV}, "linear", "f32[n,t,20]"},
+        {OP_linear_attention, {QKV, "f32[n,2,4,5]", "f32[n,t,2]", "f32[n,t,1]"}, "gated_delta", "f32[n,t,20]"},
+        {OP_linear_attention, {QKV, "f32[n,2,5,4]"}, "linear", "sizes 5 and 4 differ in dimension 2 (past_state"},
+        {OP_linear_attention, {QKV}, "gated", "decay (operand 4) is left out, update_rule 'gated' needs it"},
+        {OP_linear_attention, {QKV}, "delta", "beta (operand 5) is left out"},
+        {OP_linear_attention, {QKV}, "gate", "'update_rule' is 'gate', expected linear, gated"},
+        {OP_linear_attention, {QKV, NULL, "f32[n,t,3]"}, "gated", "decay has 3 columns, expected 2 or 8"},
+        {OP_linear_attention, {"f32[n,t,12]", "f32[n,t,8]", "f32[n,t,8]"}, "linear", "sizes 12 and 16 differ"},
+        {OP_linear_attention, {"f32[n,t,16]", "f32[n,t,8]", "f32[n,t,9]"}, "linear", "9 is not a multiple of 2"},
+        {OP_causal_conv, {"f32[n,6,t]", "f32[6,1,4]", "f32[6]", "f32[n,6,3]"}, "swish", "f32[n,6,t]"},
+        {OP_causal_conv, {"f32[n,6,t]", "f32[6,1,4]"}, "relu", "'activation' is 'relu', expected none, silu or"},
+        {OP_causal_conv, {"f32[n,6,t]", "f32[6,1,0]"}, "none", "weight has 0 taps, expected 1 or more"},
+        {OP_causal_conv, {"f32[n,6,t]", "f32[6,1,4]", NULL, "f32[n,3,6]"}, "none", "sizes 3 and 6 differ"},
+    };
+#undef QKV
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rules r;
+        start(&r);
+        attr_set_int(&r.arena, &r.attrs, "q_num_heads", 4);
+        attr_set_int(&r.arena, &r.attrs, "kv_num_heads", 2);
+        attr_set_str(&r.arena, &r.attrs, cases[i].op == OP_causal_conv ? "activation" : "update_rule", cases[i].word);
+        int n = 0;
+        for (int k = 0; k < 6; k++)
+            if (!cases[i].types[k])
+                r.in[k].kind = VK_NONE;
+            else
+                operand(&r, k, cases[i].types[k], NULL, -1), n = k + 1;
+        const char *text = infer(&r, cases[i].op, n);
+        if (!strstr(text, cases[i].expected))
+            fail_msg("case %zu: '%s' lacks '%s'", i, text, cases[i].expected);
+        arena_free(&r.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shape_chain), cmocka_unit_test(test_reshape),
         cmocka_unit_test(test_slice),       cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_sdpa_mask),
+        cmocka_unit_test(test_sdpa_mask),   cmocka_unit_test(test_sequence_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,21 +60,79 @@ EVAL_WITH_WORK(rotary_embedding)
 
 /* ---- linear_attention: a state (keys, values) for each head, updated step by step ---- */
 
+static const struct rule {
+    const char *name;
+    bool gated, delta;
+} rules[] = {{"linear", false, false}, {"gated", true, false}, {"delta", false, true}, {"gated_delta", true, true}};
+
+static const struct rule *rule_of(const struct attrs *attrs)
+{
+    struct str name = attr_str(attrs, "update_rule", "gated_delta");
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strlen(rules[i].name) == name.n && !memcmp(rules[i].name, name.p, name.n))
+            return &rules[i];
+    return NULL;
+}
+
+/* The operands that the rule needs are there. */
+static bool rule_is_served(struct infer *f)
+{
+    struct str name = attr_str(f->attrs, "update_rule", "gated_delta");
+    const struct rule *rule = rule_of(f->attrs);
+    if (!rule)
+        return fail(f->d, "attribute 'update_rule' is '%.*s', expected linear, gated, delta or gated_delta",
+                    (int)name.n, name.p);
+    if (rule->gated && !has_input(f, 4))
+        return fail(f->d, "decay (operand 4) is left out, update_rule '%s' needs it", rule->name);
+    return !rule->delta || has_input(f, 5) ||
+           fail(f->d, "beta (operand 5) is left out, update_rule '%s' needs it", rule->name);
+}
+
+/* decay or beta (B,T,n): n is one of two widths. One that is known while running only is judged then. */
+static bool has_width(struct infer *f, int i, const char *what, dim_t narrow, dim_t wide)
+{
+    if (!has_input(f, i) || f->in[i].rank < 0)
+        return true;
+    dim_t width = f->in[i].rank == 3 ? f->in[i].dims[2] : narrow;
+    if (!require_shape(f, i, what, 3, (dim_t[]){f->in[0].dims[0], f->in[0].dims[1], width}))
+        return false;
+    if (width == narrow || width == wide || !dim_is_const(width) || !dim_is_const(narrow) || !dim_is_const(wide))
+        return true;
+    return fail(f->d, "%s has %lld columns, expected %lld or %lld", what, (long long)width, (long long)narrow,
+                (long long)wide);
+}
+
 bool infer_linear_attention(struct infer *f)
 {
     const struct type *q = &f->in[0], *k = &f->in[1], *v = &f->in[2];
     int64_t qh = attr_int(f->attrs, "q_num_heads", 0), kvh = attr_int(f->attrs, "kv_num_heads", 0);
     int state = has_input(f, 3) ? f->in[3].dtype : q->dtype;
+    if (kvh < 1 || qh < 1 || qh > INT32_MAX || kvh > INT32_MAX || qh % kvh)
+        return fail(f->d, "q_num_heads is %lld, expected a multiple of kv_num_heads, which is %lld",
+                    (long long)qh, (long long)kvh);
+    if (!rule_is_served(f))
+        return false;
     if (q->rank == RANK_UNKNOWN || k->rank == RANK_UNKNOWN || v->rank == RANK_UNKNOWN)
         return infer_any(f, 1, state) && infer_any(f, 0, q->dtype);
-    if (q->rank != 3 || k->rank != 3 || v->rank != 3 || kvh < 1 || qh < 1 || qh % kvh)
-        return fail(f->d,
-                    "linear_attention needs operands of rank 3, and q_num_heads a multiple of "
-                    "kv_num_heads");
+    if (q->rank != 3 || k->rank != 3 || v->rank != 3)
+        return fail(f->d, "query, key and value have ranks %d, %d and %d, expected 3", q->rank, k->rank, v->rank);
+    if (!require_multiple(f, k->dims[2], kvh, named("columns and kv_num_heads", 1, 2)) ||
+        !require_multiple(f, v->dims[2], kvh, named("columns and kv_num_heads", 2, 2)))
+        return false;
     dim_t dk = dim_floordiv(f->dims, k->dims[2], kvh), dv = dim_floordiv(f->dims, v->dims[2], kvh);
-    infer_out(f, 1, state, 4, (dim_t[]){q->dims[0], kvh, dk, dv});
-    return infer_out(f, 0, q->dtype, 3,
-                     (dim_t[]){q->dims[0], q->dims[1], dim_mul(f->dims, dv, qh)});
+    dim_t past[] = {q->dims[0], kvh, dk, dv}, rows[] = {q->dims[0], q->dims[1], 0};
+    dim_t columns[] = {dim_mul(f->dims, dk, qh), k->dims[2], v->dims[2]};
+    static const char *const names[] = {"query", "key", "value"};
+    for (int i = 0; i < 3; i++) {
+        rows[2] = columns[i];
+        if (!require_shape(f, i, names[i], 3, rows))
+            return false;
+    }
+    if (!require_shape(f, 3, "past_state", 4, past) ||
+        !has_width(f, 4, "decay", kvh, dim_mul(f->dims, dk, kvh)) || !has_width(f, 5, "beta", 1, kvh))
+        return false;
+    infer_out(f, 1, state, 4, past);
+    return infer_out(f, 0, q->dtype, 3, (dim_t[]){q->dims[0], q->dims[1], dim_mul(f->dims, dv, qh)});
 }
 
 struct linear {
@@ -112,17 +171,14 @@ static bool load_linear(struct op_call *c, struct work *w, struct linear *l, boo
     l->kvh = attr_int(c->attrs, "kv_num_heads", 0);
     l->dk = k->dims[2] / l->kvh;
     l->dv = v->dims[2] / l->kvh;
-    int64_t rows = l->batch * l->steps, states = l->batch * l->kvh * l->dk * l->dv;
-    if (tensor_count(k) != rows * l->kvh * l->dk || tensor_count(v) != rows * l->kvh * l->dv ||
-        q->dims[2] != l->qh * l->dk || (has_operand(c, 3) && tensor_count(c->in[3]) != states))
-        return fail(w->d, "query, key, value and state of linear_attention do not fit together");
-    if ((gated && !has_operand(c, 4)) || (delta && !has_operand(c, 5)))
-        return fail(w->d, "this update_rule needs %s",
-                    gated && !has_operand(c, 4) ? "decay" : "beta");
-    l->ndecay = gated && rows > 0 ? tensor_count(c->in[4]) / (rows * l->kvh) : 1;
-    l->nbeta = delta && rows ? tensor_count(c->in[5]) / rows : 1;
-    if ((l->ndecay != 1 && l->ndecay != l->dk) || (l->nbeta != 1 && l->nbeta != l->kvh))
-        return fail(w->d, "decay or beta of linear_attention does not fit the heads");
+    int64_t states = l->batch * l->kvh * l->dk * l->dv;
+    l->ndecay = gated ? c->in[4]->dims[2] / l->kvh : 1;
+    l->nbeta = delta ? c->in[5]->dims[2] : 1;
+    if (gated && c->in[4]->dims[2] != l->kvh && c->in[4]->dims[2] != l->kvh * l->dk)
+        return fail(w->d, "decay has %lld columns, expected %lld or %lld", (long long)c->in[4]->dims[2],
+                    (long long)l->kvh, (long long)(l->kvh * l->dk));
+    if (l->nbeta != 1 && l->nbeta != l->kvh)
+        return fail(w->d, "beta has %lld columns, expected 1 or %lld", (long long)l->nbeta, (long long)l->kvh);
     l->q = work_doubles(w, q);
     l->k = work_doubles(w, k);
     l->v = work_doubles(w, v);
@@ -137,21 +193,8 @@ static bool load_linear(struct op_call *c, struct work *w, struct linear *l, boo
 
 static bool linear_attention(struct op_call *c, struct work *w)
 {
-    static const struct rule {
-        const char *name;
-        bool gated, delta;
-    } rules[] = {{"linear", false, false},
-                 {"gated", true, false},
-                 {"delta", false, true},
-                 {"gated_delta", true, true}};
-    struct str name = attr_str(c->attrs, "update_rule", "gated_delta");
-    const struct rule *rule = NULL;
+    const struct rule *rule = rule_of(c->attrs);
     struct linear l = {0};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strlen(rules[i].name) == name.n && !memcmp(rules[i].name, name.p, name.n))
-            rule = &rules[i];
-    if (!rule)
-        return fail(w->d, "update_rule '%.*s' is not known", (int)name.n, name.p);
     if (!load_linear(c, w, &l, rule->gated, rule->delta))
         return false;
     double *y = WORK(w, double, l.batch *l.steps *l.qh *l.dv);
@@ -182,15 +225,24 @@ EVAL_WITH_WORK(linear_attention)
 
 bool infer_causal_conv(struct infer *f)
 {
-    const struct type *x = &f->in[0], *k = &f->in[1];
-    if (x->rank == 3 && k->rank == 3)
-        infer_out(f, 1, x->dtype, 3,
-                  (dim_t[]){x->dims[0], x->dims[1], dim_sub(f->dims, k->dims[2], 1)});
-    else if (x->rank == RANK_UNKNOWN || k->rank == RANK_UNKNOWN)
-        infer_any(f, 1, x->dtype);
-    else
-        return fail(f->d, "x and weight of causal_conv have rank %d and %d, expected 3", x->rank,
-                    k->rank);
+    const struct type *x = &f->in[0], *w = &f->in[1];
+    struct str activation = attr_str(f->attrs, "activation", "none");
+    if (attr_find(f->attrs, "activation") && !attr_is(f->attrs, "activation", "none") &&
+        !attr_is(f->attrs, "activation", "silu") && !attr_is(f->attrs, "activation", "swish"))
+        return fail(f->d, "attribute 'activation' is '%.*s', expected none, silu or swish", (int)activation.n,
+                    activation.p);
+    if (x->rank == RANK_UNKNOWN || w->rank == RANK_UNKNOWN)
+        return infer_any(f, 1, x->dtype) && infer_same(f, 0, 0);
+    if (x->rank != 3 || w->rank != 3)
+        return fail(f->d, "input has rank %d and weight rank %d, expected 3 and 3", x->rank, w->rank);
+    dim_t taps = w->dims[2], past[] = {x->dims[0], x->dims[1], dim_sub(f->dims, taps, 1)};
+    if (taps == 0)
+        return fail(f->d, "weight has 0 taps, expected 1 or more");
+    if (!require_at_most(f, 1, taps, named("taps", 1, 2)) ||
+        !require_shape(f, 1, "weight", 3, (dim_t[]){x->dims[1], 1, taps}) ||
+        !require_shape(f, 2, "bias", 1, &x->dims[1]) || !require_shape(f, 3, "past_state", 3, past))
+        return false;
+    infer_out(f, 1, x->dtype, 3, past);
     return infer_same(f, 0, 0);
 }
 
@@ -203,11 +255,6 @@ static bool causal_conv(struct op_call *c, struct work *w)
     double *v = work_doubles(w, x), *kernel = work_doubles(w, weight), *bias, *before;
     if (!v || !kernel || !work_optional(c, w, 2, &bias) || !work_optional(c, w, 3, &before))
         return false;
-    if (k < 1 || weight->dims[0] != channels || weight->dims[1] != 1 ||
-        (bias && tensor_count(c->in[2]) != channels) ||
-        (before && tensor_count(c->in[3]) != planes * past))
-        return fail(w->d, "weight, bias or past of causal_conv does not fit %lld channels",
-                    (long long)channels);
     double *all = WORK(w, double, row);
     double *y = WORK(w, double, planes *length), *present = WORK(w, double, planes *past);
     if (!all || !y || !present)
