@@ -325,3 +325,17 @@ for name,x,past,k in (('dilated',(2,6,5),(2,6,6),dict(dilation=2)),('last',(2,5,
     case('CausalConvWithState_'+name,[M('CausalConvWithState',['x','w','b','p'],['y','s'],**k)],{'x':f32(*x),'p':f32(*past)},['y','s'],opsets=MS,inits=[nh.from_array(f32(6,1,4),'w'),nh.from_array(f32(6),'b')])
 for size in (1,3,12):
     case('NGramRepeatBlock_%d'%size,[M('NGramRepeatBlock',['i','s'],['y'],ngram_size=size)],{'i':rng.integers(0,3,(2,11)),'s':f32(2,7)},['y'],opsets=MS)
+
+# ---- mixtures of experts, streams of branches ----
+rng=np.random.default_rng(19)
+moe=lambda gated:[nh.from_array(f32(*d),n) for n,d in (('w1',(3,10 if gated else 5,6)),('b1',(3,10 if gated else 5)),('w2',(3,6,5)),('b2',(3,6)))]
+case('MoE_swiglu',[M('MoE',['x','p','w1','b1','w2','b2'],['y'],k=2,activation_type='swiglu',swiglu_fusion=1,normalize_routing_weights=1,activation_alpha=1.7,activation_beta=1.,swiglu_limit=.8)],{'x':f32(2,4,6),'p':f32(8,3)},['y'],opsets=MS,inits=moe(True))
+case('MoE_gelu',[M('MoE',['x','p','w1','','w2'],['y'],activation_type='gelu')],{'x':f32(4,6),'p':f32(4,3)},['y'],opsets=MS,inits=moe(False)[::2])
+for name,bits,block in (('blocks',4,16),('columns',8,0)):
+    layer=lambda i,columns,k:[nh.from_array(u8(3,columns,k*bits//8),'w'+i),nh.from_array(np.abs(f32(3,columns,*([k//block] if block else [])))*np.float32(.02),'s'+i),nh.from_array(u8(3,columns,1) if block else u8(3,columns),'z'+i)]
+    case('QMoE_'+name,[M('QMoE',['x','p','w1','s1','','w2','s2','','','','','z1','z2']+(['','r'] if block else []),['y'],k=2,activation_type='silu',expert_weight_bits=bits,**(dict(block_size=block) if block else {}))],
+         {'x':f32(5,32),'p':f32(5,3),**({'r':np.abs(f32(5,3))} if block else {})},['y'],opsets=MS,inits=layer('1',16,32)+layer('2',32,16))
+case('MoEGroupRouter',[M('MoEGroupRouter',['x','b'],['y'],n_group=4,topk_group=2,top_k=3,router_sentinel=-9.),M('MoEGroupRouter',['x','b'],['','s','w'],top_k=1)],{'x':f32(2,3,8),'b':f32(8)},['y','s','w'],opsets=MS)
+case('HyperConnection',[M('HyperConnectionPreMix',['x','g'],['t'],reduction_scale=.5),M('HyperConnectionPostMix',['x','t','h','m'],['y']),M('HyperConnectionPreMix',['f','f'],['z'],num_branches=3)],
+     {'x':f32(2,3,4),'g':f32(2,3),'h':f32(2,3,4),'m':f32(2,3,3),'f':f32(2,6)},['y','z'],opsets=MS)
+case('EngramGate',[M('EngramGate',['k','q','v','a','b','c'],['y','z'])],{'k':f32(2,2,3,5),'q':f32(2,2,3,5),'v':f32(2,2,5),'a':f32(3,5),'b':f32(3,5),'c':f32(3,5)},['y','z'],opsets=MS)

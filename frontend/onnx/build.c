@@ -54,6 +54,46 @@ struct value *b_ints_operand(struct onnx_node *n, const char *attribute)
     return attr_find(&n->attrs, attribute) ? b_i64s(n->b, v, count) : NULL;
 }
 
+/* ---- what a lowering function expects ---- */
+
+bool b_has_dims(struct onnx_node *n, int i, const char *name, const dim_t *dims, int rank)
+{
+    int own;
+    if (!b_in(n, i))
+        return true;
+    if (!b_rank(n, n->in[i], name, &own))
+        return false;
+    if (own != rank)
+        return NODE_ERROR(n, "%s has rank %d, expected %d", name, own, rank);
+    for (int k = 0; k < rank; k++)
+        if (!b_require(n->b, GUARD_EQUAL, n->in[i]->type.dims[k], dims[k],
+                       arena_printf(&n->b->g->arena, "dimension %d of %s", k, name)))
+            return false;
+    return true;
+}
+
+bool b_is_one_of(struct onnx_node *n, const char *attribute, const char *const *words)
+{
+    const char *const *first = words;
+    struct str given = attr_str(&n->attrs, attribute, "");
+    if (!attr_find(&n->attrs, attribute))
+        return true;
+    for (; *words; words++)
+        if (attr_is(&n->attrs, attribute, *words))
+            return true;
+    const char *all = *first ? *first : "";
+    for (words = first + 1; *words; words++)
+        all = arena_printf(&n->b->g->arena, "%s%s %s", all, words[1] ? "," : " or", *words);
+    return NODE_ERROR(n, "attribute '%s' is '%.*s', expected %s", attribute, (int)given.n, given.p, all);
+}
+
+bool b_has_default(struct onnx_node *n, const char *attribute, int64_t value)
+{
+    int64_t given = attr_int(&n->attrs, attribute, value);
+    return given == value || NODE_ERROR(n, "attribute '%s' is %lld, only %lld is supported", attribute,
+                                        (long long)given, (long long)value);
+}
+
 /* ---- operators that are a row of op.def ---- */
 
 static bool spelled(const char *spelling, const char *domain, const char *name)

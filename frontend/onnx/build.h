@@ -19,6 +19,13 @@ bool b_axis(struct onnx_node *n, int64_t axis, int rank, int *out);
 /* The integers of a constant operand (NULL when the value is not a constant). */
 const struct tensor *b_constant(const struct value *v);
 
+/* Fails unless operand i, if there is one, has these dims: at once, or by a guard. */
+bool b_has_dims(struct onnx_node *n, int i, const char *name, const dim_t *dims, int rank);
+/* Fails unless the attribute is left out or one of the words (NULL-terminated). */
+bool b_is_one_of(struct onnx_node *n, const char *attribute, const char *const *words);
+/* Fails unless the attribute is left out or has that value: what ONNX Runtime has for other devices only. */
+bool b_has_default(struct onnx_node *n, const char *attribute, int64_t value);
+
 /* The attributes without those named (NULL-terminated list of names). */
 struct attrs b_attrs_without(struct onnx_node *n, const char *const *names);
 /* Operand i, or NULL. */

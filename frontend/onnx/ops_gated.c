@@ -1,6 +1,7 @@
 /*
  * Operators of com.microsoft in models that mix attention with recurrences: gates, normalisations of parts of a row,
- * linear attention. Gates and normalisations of 16-bit types compute in f32 and round where the schema says.
+ * streams of branches, linear attention. Gates and normalisations of 16-bit types compute in f32 and round where the
+ * schema says.
  */
 #include "frontend/onnx/ops.h"
 
@@ -179,44 +180,144 @@ bool lower_linear_attention_gate(struct onnx_node *n)
     return b_done(n, b_cast(n->b, b_mul(n->b, decay, n->in[2]), b_dtype(a)));
 }
 
-/* ---- what the standard has since operator set 27, with more attributes ---- */
+/* ---- streams: several branches (...,C,H) that a layer reads as one and writes to ---- */
 
-/* Input i, if there is one, has these dims. */
-static bool has_dims(struct onnx_node *n, int i, const char *name, const dim_t *dims, int rank)
+/* Operand 0 as (...,C,H), whichever form it has; NULL after a failure. */
+static struct value *streams_apart(struct onnx_node *n, int *rank)
 {
-    int own;
-    if (!b_in(n, i))
-        return true;
-    if (!b_rank(n, n->in[i], name, &own))
+    int64_t branches = attr_int(&n->attrs, "num_branches", 0);
+    struct value *x = n->in[0];
+    if (!b_rank(n, x, "'streams'", rank))
+        return NULL;
+    if (branches < 0 || branches > INT32_MAX || *rank < (branches ? 1 : 2)) {
+        NODE_ERROR(n, "'streams' of rank %d with 'num_branches' %lld, expected rank 2, or 1 with branches, at least",
+                   *rank, (long long)branches);
+        return NULL;
+    }
+    if (branches && !b_require(n->b, GUARD_MULTIPLE, x->type.dims[*rank - 1], branches,
+                               "the last dimension and 'num_branches'"))
+        return NULL;
+    *rank += branches ? 1 : 0;
+    return branches ? groups_apart(n, x, b_i64(n->b, branches), NULL) : x;
+}
+
+/* Input i fits the first dims of the streams x: all but `less`. */
+static bool leads_as(struct onnx_node *n, int i, const char *name, const struct value *x, int less, int own)
+{
+    int rank;
+    if (!b_rank(n, n->in[i], name, &rank))
         return false;
-    if (own != rank)
-        return NODE_ERROR(n, "%s has rank %d, expected %d", name, own, rank);
-    for (int k = 0; k < rank; k++)
-        if (!b_require(n->b, GUARD_EQUAL, n->in[i]->type.dims[k], dims[k],
+    if (rank != own)
+        return NODE_ERROR(n, "%s has rank %d, expected %d", name, rank, own);
+    for (int k = 0; k < x->type.rank - less; k++)
+        if (!b_require(n->b, GUARD_EQUAL, n->in[i]->type.dims[k], x->type.dims[k],
                        arena_printf(&n->b->g->arena, "dimension %d of %s", k, name)))
             return false;
     return true;
 }
 
-/* The attribute is left out or one of the words (NULL-terminated). */
-static bool is_one_of(struct onnx_node *n, const char *attribute, const char *const *words)
+/* The gates of the streams x, (...,C) or (...,C,1) or (...,C,H), as the latter; `flat`: (...,C*H) too. */
+static struct value *stream_gates(struct onnx_node *n, int i, const char *name, struct value *x, bool flat)
 {
-    struct str given = attr_str(&n->attrs, attribute, "");
-    if (!attr_find(&n->attrs, attribute))
-        return true;
-    for (; *words; words++)
-        if (attr_is(&n->attrs, attribute, *words))
-            return true;
-    return NODE_ERROR(n, "attribute '%s' is '%.*s', which is not known", attribute, (int)given.n, given.p);
+    static const int64_t back[] = {-1};
+    int rank, whole = x->type.rank;
+    struct value *gate = n->in[i];
+    const dim_t *dims = &x->type.dims[whole - 2];
+    if (!b_rank(n, gate, name, &rank))
+        return NULL;
+    if (rank == whole)
+        return leads_as(n, i, name, x, 1, whole) &&
+                       b_require(n->b, GUARD_EXPAND, gate->type.dims[rank - 1], dims[1],
+                                 arena_printf(&n->b->g->arena, "features of %s and of the streams", name))
+                   ? f32(n, gate)
+                   : NULL;
+    if (!leads_as(n, i, name, x, 2, whole - 1))
+        return NULL;
+    dim_t own = gate->type.dims[rank - 1], all = dim_mul(&n->b->g->dims, dims[0], dims[1]);
+    bool each = flat && own != dims[0] && (own == all || dim_is_const(own));
+    if (!b_require(n->b, GUARD_EQUAL, own, each ? all : dims[0],
+                   arena_printf(&n->b->g->arena, "branches of %s and of the streams", name)))
+        return NULL;
+    return each ? b_reshape_as(n->b, f32(n, gate), x) : b_unsqueeze(n->b, f32(n, gate), back, 1);
 }
 
-/* What ONNX Runtime has for other devices only. */
-static bool has_default(struct onnx_node *n, const char *attribute, int64_t value)
+/* The streams times their gates, summed. */
+bool lower_hyper_connection_pre_mix(struct onnx_node *n)
 {
-    int64_t given = attr_int(&n->attrs, attribute, value);
-    return given == value || NODE_ERROR(n, "attribute '%s' is %lld, only %lld is supported", attribute,
-                                        (long long)given, (long long)value);
+    static const int64_t branch[] = {-2};
+    int rank;
+    double scale = attr_float(&n->attrs, "reduction_scale", 1);
+    struct value *x = streams_apart(n, &rank);
+    struct value *gate = x ? stream_gates(n, 1, "'pre_mix'", x, attr_int(&n->attrs, "num_branches", 0) > 0) : NULL;
+    if (!gate)
+        return false;
+    struct value *y = b_reduce(n->b, OP_reduce_sum, b_mul(n->b, f32(n, x), gate), branch, 1, false);
+    y = scale == 1 ? y : b_mul(n->b, y, b_scalar(n->b, DT_F32, scale));
+    return b_done(n, b_cast(n->b, y, b_dtype(x)));
 }
+
+/* The streams, mixed by a matrix (...,C,C) if there is one, plus what a layer made, times its gates. */
+bool lower_hyper_connection_post_mix(struct onnx_node *n)
+{
+    static const int64_t branch[] = {-2};
+    int rank;
+    struct value *x = streams_apart(n, &rank), *mixed;
+    struct value *gate = x ? stream_gates(n, 2, "'post_mix'", x, false) : NULL;
+    if (!gate || !leads_as(n, 1, "'block_output'", x, 2, rank - 1))
+        return false;
+    const dim_t *dims = &x->type.dims[rank - 2];
+    if (!b_require(n->b, GUARD_EQUAL, n->in[1]->type.dims[rank - 2], dims[1], "features of 'block_output'"))
+        return false;
+    mixed = f32(n, x);
+    if (b_in(n, 3)) {
+        if (!leads_as(n, 3, "'stream_mix'", x, 1, rank) ||
+            !b_require(n->b, GUARD_EQUAL, n->in[3]->type.dims[rank - 1], dims[0], "columns of 'stream_mix'"))
+            return false;
+        int64_t order[MAX_RANK];
+        for (int i = 0; i < rank; i++)
+            order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+        mixed = b_2(n->b, OP_matmul, b_transpose(n->b, f32(n, n->in[3]), order, rank), mixed);
+    }
+    struct value *more = b_mul(n->b, gate, b_unsqueeze(n->b, f32(n, n->in[1]), branch, 1));
+    struct value *y = b_cast(n->b, b_add(n->b, mixed, more), b_dtype(x));
+    return b_done(n, y->type.rank == n->in[0]->type.rank ? y : b_reshape_as(n->b, y, n->in[0]));
+}
+
+/* RMS of the last dim to 1, times the scale. */
+static struct value *scaled_rows(struct onnx_node *n, struct value *x, struct value *scale)
+{
+    return b_mul(n->b, rms_norm(n, x, b_scalar(n->b, DT_F32, 1)), f32(n, scale));
+}
+
+/* value (B,S,H) for each branch, times a gate by how key and query (B,S,C,H) agree; the same normalised. */
+bool lower_engram_gate(struct onnx_node *n)
+{
+    static const int64_t last[] = {-1}, branch[] = {2};
+    int rank, dtype = b_dtype(n->in[0]);
+    if (!b_rank(n, n->in[0], "'key'", &rank))
+        return false;
+    if (rank != 4)
+        return NODE_ERROR(n, "'key' has rank %d, expected 4", rank);
+    const dim_t *k = n->in[0]->type.dims, value[] = {k[0], k[1], k[3]};
+    if (!b_has_dims(n, 1, "'query'", k, 4) || !b_has_dims(n, 2, "'value'", value, 3) ||
+        !b_has_dims(n, 3, "'key_norm_scale'", k + 2, 2) || !b_has_dims(n, 4, "'query_norm_scale'", k + 2, 2) ||
+        !b_has_dims(n, 5, "'conv_norm_scale'", k + 2, 2))
+        return false;
+    bool normed = n->nout > 1 && n->wanted[1];
+    if (normed && !b_in(n, 5))
+        return NODE_ERROR(n, "input 'conv_norm_scale' is left out, output 'gated_value_normed' needs it");
+    struct value *agree = b_mul(n->b, scaled_rows(n, n->in[0], n->in[3]), scaled_rows(n, n->in[1], n->in[4]));
+    struct value *width = b_cast(n->b, b_dim(n->b, n->in[0], 3), DT_F32);
+    struct value *dot = b_mul(n->b, b_reduce(n->b, OP_reduce_sum, agree, last, 1, true), b_1(n->b, OP_rsqrt, width));
+    struct value *size = b_2(n->b, OP_max, b_1(n->b, OP_abs, dot), b_scalar(n->b, DT_F32, 1e-6f));
+    struct value *gate = b_1(n->b, OP_sigmoid, b_mul(n->b, b_1(n->b, OP_sign, dot), b_1(n->b, OP_sqrt, size)));
+    struct value *y = b_mul(n->b, gate, b_unsqueeze(n->b, f32(n, n->in[2]), branch, 1));
+    if (normed)
+        n->out[1] = b_cast(n->b, scaled_rows(n, y, n->in[5]), dtype);
+    return b_done(n, b_cast(n->b, y, dtype));
+}
+
+/* ---- what the standard has since operator set 27, with more attributes ---- */
 
 /* The first two dims of x as they are, the others in the shape of a list. */
 static struct value *reshape_steps(struct onnx_node *n, struct value *x, struct value *shape)
@@ -244,7 +345,7 @@ bool lower_linear_attention_contrib(struct onnx_node *n)
     static const char *const own[] = {"state_window", NULL};
     int64_t qh = attr_int(&n->attrs, "q_num_heads", 0), kvh = attr_int(&n->attrs, "kv_num_heads", 0);
     int rank;
-    if (!has_default(n, "state_window", 0) || !b_rank(n, n->in[0], "'query'", &rank))
+    if (!b_has_default(n, "state_window", 0) || !b_rank(n, n->in[0], "'query'", &rank))
         return false;
     if (qh < 1 || kvh < 1 || qh > INT32_MAX || kvh > INT32_MAX || (qh % kvh && kvh % qh))
         return NODE_ERROR(n, "q_num_heads is %lld and kv_num_heads %lld, expected one to be a multiple of the other",
@@ -281,8 +382,8 @@ static bool causal_conv_fits(struct onnx_node *n, bool last, int64_t dilation)
         channels = last && i >= 2 ? dim_mul(t, channels, x[i]) : channels;
     }
     return b_require(n->b, GUARD_AT_MAX, 1, w[2], "the kernel") &&
-           has_dims(n, 1, "'weight'", (dim_t[]){channels, 1, w[2]}, 3) && has_dims(n, 2, "'bias'", &channels, 1) &&
-           has_dims(n, 3, "'past_state'", state, rank);
+           b_has_dims(n, 1, "'weight'", (dim_t[]){channels, 1, w[2]}, 3) && b_has_dims(n, 2, "'bias'", &channels, 1) &&
+           b_has_dims(n, 3, "'past_state'", state, rank);
 }
 
 /* With a dilation: a convolution of the state and x, one behind the other (B,C,L). */
@@ -320,10 +421,10 @@ bool lower_causal_conv_contrib(struct onnx_node *n)
     int64_t dilation = attr_int(&n->attrs, "dilation", 1);
     struct value *x = n->in[0], *in[] = {x, n->in[1], b_in(n, 2), b_in(n, 3)}, *out[2];
     struct attrs a = {0}, rest = {0};
-    if (!has_default(n, "ndim", 1) || !has_default(n, "state_window", 0) || !has_default(n, "state_length", 0) ||
-        !has_default(n, "input_channels", 0) || !has_default(n, "input_channel_offset", 0) ||
-        !has_default(n, "state_channels_last", -1) || !has_default(n, "state_update_capacity", 0) ||
-        !is_one_of(n, "activation", activations))
+    if (!b_has_default(n, "ndim", 1) || !b_has_default(n, "state_window", 0) || !b_has_default(n, "state_length", 0) ||
+        !b_has_default(n, "input_channels", 0) || !b_has_default(n, "input_channel_offset", 0) ||
+        !b_has_default(n, "state_channels_last", -1) || !b_has_default(n, "state_update_capacity", 0) ||
+        !b_is_one_of(n, "activation", activations))
         return false;
     if (dilation < 1 || dilation > INT32_MAX)
         return NODE_ERROR(n, "attribute 'dilation' is %lld, expected 1 to %d", (long long)dilation, INT32_MAX);

@@ -21,7 +21,7 @@
 #include "neff/core/op.h"
 #include "neff/core/type.h"
 
-enum { SIGNATURE_OPERANDS = 16 };
+enum { SIGNATURE_OPERANDS = 21 };
 
 /* A set of element types: bit N is the type of that number; above them the containers. */
 typedef uint64_t type_set;

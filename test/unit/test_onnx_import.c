@@ -35,7 +35,7 @@ static char **names(const char *text, size_t *n)
     char *copy = arena_strdup(&arena, text);
     *n = 0;
     for (char *at = strtok(copy, " "); at; at = strtok(NULL, " "))
-        list[(*n)++] = at;
+        list[(*n)++] = strcmp(at, "-") ? at : ""; /* left out */
     return list;
 }
 
@@ -314,6 +314,15 @@ static void contrib_messages(void **state)
         {"CausalConvWithState", "x x", "ndim", 2, "attribute 'ndim' is 2, only 1 is supported"},
         {"CausalConvWithState", "x x", "dilation", 0, "attribute 'dilation' is 0, expected 1 to 2147483647"},
         {"LinearAttention", "x x x", "q_num_heads", 2, "attribute 'kv_num_heads' is missing"},
+        {"MoE", "x x x", NULL, 0, "'fc2_experts_weights' is left out"},
+        {"MoE", "x x x - x", "k", 0, "attribute 'k' is 0, expected 1 to"},
+        {"MoE", "x x x - x", NULL, 0, "'fc1_experts_weights' has rank 2, expected 3"},
+        {"MoE", "x s x - x", NULL, 0, "rank 2 and 'router_probs' rank 0, expected 2 or 3, and 2"},
+        {"MoE", "x x x - x", "swiglu_limit_after_activation", 1, "is 1, only 0 is supported"},
+        {"MoEGroupRouter", "x s", "top_k", 1, "rank 2 and 'expert_bias' rank 0, expected 2 or more, and 1"},
+        {"HyperConnectionPreMix", "x x", "num_branches", -1, "'streams' of rank 2 with 'num_branches' -1, expected"},
+        {"HyperConnectionPreMix", "x s", NULL, 0, "'pre_mix' has rank 0, expected 1"},
+        {"EngramGate", "x x x x x", NULL, 0, "'key' has rank 2, expected 4"},
         {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

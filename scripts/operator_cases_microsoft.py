@@ -1,0 +1,139 @@
+"""The cases of compare_operators.py for operators of com.microsoft: random ones, and some that are to be refused."""
+import zlib
+import ml_dtypes as ml, numpy as np
+from operator_cases import Case
+
+rng = np.random.default_rng(0)
+
+
+def f(*shape, t=np.float32, scale=1):
+    return (rng.standard_normal(shape) * scale).astype(t)
+
+
+def one(*choices):
+    return choices[rng.integers(len(choices))]
+
+
+def maybe(v, p=.5):
+    return v if rng.random() < p else None
+
+
+def M(op, inputs, nout=1, **k):
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
+    return Case(op, inputs, nout, domain="com.microsoft", **k)
+
+
+def packed(q, bits):
+    """Values of few bits along the last dim as bytes, the first in the low bits."""
+    per = 8 // bits
+    q = np.concatenate([q, np.zeros((*q.shape[:-1], -q.shape[-1] % per), q.dtype)], -1)
+    q = q.reshape(*q.shape[:-1], -1, per)
+    return sum(q[..., i].astype(np.int64) << (bits * i) for i in range(per)).astype(np.uint8)
+
+
+def experts():
+    for _ in range(60):
+        rows, h, i, e = rng.integers(1, 9), rng.integers(1, 9), rng.integers(1, 9), rng.integers(1, 6)
+        act = one("relu", "gelu", "silu", "swiglu", "identity")
+        wide = i * (2 if act == "swiglu" else 1)
+        k = dict(k=int(rng.integers(1, e + 1)), activation_type=act, normalize_routing_weights=one(0, 1))
+        if act == "swiglu":
+            k.update(swiglu_fusion=1, activation_alpha=one(1., 1.702), activation_beta=one(0., 1.))
+            k.update(one({}, dict(swiglu_limit=.8)))
+        x = f(*one((rows, h), (1, rows, h)))
+        yield M("MoE", [x, f(rows, e), f(e, wide, h), maybe(f(e, wide)), f(e, h, i), maybe(f(e, h))], fixed=2, **k)
+    ok = [f(5, 8), f(5, 4), f(4, 6, 8), f(4, 6), f(4, 8, 6), f(4, 8)]
+    yield M("MoE", [f(0, 8), f(0, 4), *ok[2:]], fixed=2)
+    yield M("MoE", [ok[0], np.zeros((5, 4), np.float32), *ok[2:]], k=2, fixed=2)
+    for k in (dict(k=0), dict(k=5), dict(activation_type="tanh"), dict(swiglu_limit_after_activation=1)):
+        yield M("MoE", ok, **k)
+    for at, v in ((0, f(8)), (0, f(1, 5, 1, 8)), (1, f(4, 4)), (1, f(1, 5, 4)), (1, f(5, 3)), (3, f(4, 5)), (4, f(4, 6, 8)), (4, f(3, 8, 6))):
+        yield M("MoE", [*ok[:at], v, *ok[at + 1:]])
+    for _ in range(60):
+        rows, h, i, e = rng.integers(1, 6), 32 * rng.integers(1, 3), 32 * rng.integers(1, 3), rng.integers(1, 5)
+        act, block = one("relu", "gelu", "silu", "swiglu", "identity"), one(0, 16, 32)
+        k = dict(k=int(rng.integers(1, e + 1)), activation_type=act, normalize_routing_weights=one(0, 1), expert_weight_bits=one(2, 4, 8))
+        bits, zeros = [k["expert_weight_bits"]] * 2, rng.random() < .5
+        if rng.random() < .3:
+            bits = [one(2, 4, 8), one(2, 4, 8)]
+            k.update(fc1_expert_weight_bits=bits[0], fc2_expert_weight_bits=bits[1])
+        if act == "swiglu":
+            k.update(swiglu_fusion=1, activation_alpha=one(1., 1.702), activation_beta=one(0., 1.))
+        if block:
+            k["block_size"] = block
+        t = one(np.float32, np.float16)
+        layers = []
+        for columns, width, b in ((i * (2 if act == "swiglu" else 1), h, bits[0]), (h, i, bits[1])):
+            blocks = width // block if block else 1
+            z = packed(rng.integers(0, 1 << b, (e, columns, blocks) if block else (e, columns)), b)
+            s = np.abs(f(e, columns, blocks, scale=.02, t=t)) if block else np.abs(f(e, columns, scale=.02, t=t))
+            layers.append([packed(rng.integers(0, 1 << b, (e, columns, width)), b), s, maybe(f(e, columns, t=t)), z if zeros else None])
+        inputs = [f(*one((rows, h), (1, rows, h)), t=t), f(rows, e, t=t), *layers[0][:3], *layers[1][:3], None, None, None, layers[0][3], layers[1][3], None]
+        if rng.random() < .4:
+            inputs.append(np.abs(f(rows, e, t=t)))
+        # onnxruntime rounds rows where weights of 2 bits have blocks
+        yield M("QMoE", inputs, fixed=2, tol=(3e-2, 2e-3) if block and 2 in bits else None, **k)
+    ok = [f(5, 64), f(5, 4), rng.integers(0, 256, (4, 32, 32)).astype(np.uint8), f(4, 32, 2), None, rng.integers(0, 256, (4, 64, 16)).astype(np.uint8), f(4, 64, 1)]
+    for k in (dict(k=0), dict(k=5), dict(activation_type="tanh"), dict(block_size=24), dict(block_size=8), dict(expert_weight_bits=5), dict(expert_weight_bits=8)):
+        yield M("QMoE", ok, **{"block_size": 32, **k})
+    for at, v in ((6, f(4, 64, 2)), (0, f(5, 32)), (1, f(5, 3))):
+        yield M("QMoE", [*ok[:at], v, *ok[at + 1:]], block_size=32)
+
+
+HALVES = [np.float32, np.float16, ml.bfloat16]
+
+
+def routers():
+    for _ in range(60):
+        groups, size, t = rng.integers(1, 5), rng.integers(1, 5), one(*HALVES)
+        e, active = groups * size, rng.integers(1, groups + 1)
+        k = dict(n_group=int(groups), topk_group=int(active), group_topk=one(1, 2, 5), top_k=int(rng.integers(1, active * size + 1)))
+        yield M("MoEGroupRouter", [f(*one((5, e), (2, 3, e), (0, e)), t=t, scale=3), f(e)], fixed=1, **k, **one({}, dict(router_sentinel=-3.)))
+    yield M("MoEGroupRouter", [f(4, 8), f(8)], 3, unused=(0,), top_k=2, fixed=1)
+    yield M("MoEGroupRouter", [f(4, 256), f(8), f(8, 256, scale=.1)], 3, fixed=1, unused=(0,), top_k=2)
+    yield M("MoEGroupRouter", [f(4, 256, t=np.float16), f(8), f(8, 256, scale=.1, t=np.float16)], 3, fixed=1, unused=(0,), top_k=2)
+    for x, b, k in ((f(4, 8), f(7), {}), (f(8), f(8), {}), (f(4, 8), f(8), dict(n_group=3)), (f(4, 8), f(8), dict(n_group=2, topk_group=3)), (f(4, 8), f(8), dict(top_k=0)), (f(4, 8), f(8), dict(top_k=9))):
+        yield M("MoEGroupRouter", [x, b], **{"top_k": 2, **k})
+    yield M("MoEGroupRouter", [f(4, 8), f(8)], 3, top_k=2)
+    yield M("MoEGroupRouter", [f(4, 8), f(8)], 2, unused=(0,), top_k=2)
+
+
+def streams():
+    for _ in range(60):
+        lead, c, h, t, u, flat = one((), (3,), (2, 3), (1, 2, 2)), rng.integers(1, 5), rng.integers(1, 6), one(*HALVES), one(*HALVES), one(0, 1)
+        x = f(*lead, c * h, t=t) if flat else f(*lead, c, h, t=t)
+        gates = [(*lead, c), (*lead, c, 1), (*lead, c, h)]
+        k = dict(num_branches=int(c)) if flat else one({}, dict(num_branches=0))
+        yield M("HyperConnectionPreMix", [x, f(*one(*gates), t=u)], **k, **one({}, dict(reduction_scale=.3)))
+        if flat:
+            yield M("HyperConnectionPreMix", [x, f(*lead, c * h, t=u)], fixed=1, **k)
+        yield M("HyperConnectionPostMix", [x, f(*lead, h, t=t), f(*one(*gates), t=u), maybe(f(*lead, c, c, t=u))], **k)
+    x, b, g = f(2, 3, 4, 5), f(2, 3, 5), f(2, 3, 4)
+    for inputs, k in (([x, f(2, 3, 20)], {}), ([x, f(2, 3, 3)], {}), ([x, f(1, 3, 4)], {}), ([f(20), f(4)], {}), ([x, g], dict(num_branches=-1)), ([x, g], dict(num_branches=4))):
+        yield M("HyperConnectionPreMix", inputs, **k)
+    for inputs in ([x, f(2, 3, 4), g], [x, b, g, f(2, 3, 4, 3)], [x, b, g, f(2, 3, 16)], [x, b, f(2, 3, 20)], [x, f(3, 5), g]):
+        yield M("HyperConnectionPostMix", inputs)
+    for _ in range(30):
+        a, c, h, t = one((2, 3), (1, 1), (0, 2)), rng.integers(1, 5), rng.integers(1, 9), one(np.float32, np.float16)
+        scale = maybe(f(c, h, t=t))
+        inputs = [f(*a, c, h, t=t), f(*a, c, h, t=t), f(*a, h, t=t), f(c, h, t=t), f(c, h, t=t), scale]
+        yield M("EngramGate", inputs, 2 if scale is not None else 1, **one({}, dict(epsilon=.1)))
+    k, v, s = f(2, 3, 4, 5), f(2, 3, 5), f(4, 5)
+    for inputs in ([k[0], k[0], v[0], s, s], [k, k, f(2, 3, 4), s, s], [k, k, v, f(5), s], [k, f(2, 3, 4, 4), v, s, s]):
+        yield M("EngramGate", inputs)
+    yield M("EngramGate", [k, k, v, s, s], 2)
+
+
+FAMILIES = [experts, routers, streams]
+
+
+def cases(pattern=""):
+    """those whose family:operator matches"""
+    global rng
+    import re
+    for family in FAMILIES:
+        rng = np.random.default_rng(zlib.crc32(family.__name__.encode()))
+        for c in family():
+            if re.search(pattern, family.__name__ + ":" + c.op):
+                yield c
