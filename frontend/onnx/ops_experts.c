@@ -129,7 +129,8 @@ static struct value *swiglu(struct onnx_node *n, struct value *g, struct value *
         g = b_2(n->b, OP_min, g, b_like(n->b, g, limit));
         l = b_2(n->b, OP_max, b_2(n->b, OP_min, l, b_like(n->b, l, limit)), b_like(n->b, l, -limit));
     }
-    return b_mul(n->b, b_op(n->b, OP_swish, &g, 1, &a), beta != 0 ? b_add(n->b, l, b_like(n->b, l, beta)) : l);
+    g = b_op(n->b, OP_swish, &g, 1, &a);
+    return b_mul(n->b, g, beta != 0 ? b_add(n->b, l, b_like(n->b, l, beta)) : l);
 }
 
 static struct value *activate(const struct experts *e, struct value *h, struct value *rows, int64_t i)
@@ -137,13 +138,16 @@ static struct value *activate(const struct experts *e, struct value *h, struct v
     struct onnx_node *n = e->n;
     if (e->gated && e->fc3.weight)
         return swiglu(n, h, project(n, &e->fc3, rows, i));
-    if (e->gated && attr_int(&n->attrs, "swiglu_fusion", 0) == 1)
-        return swiglu(n, every_second(n, h, 0), every_second(n, h, 1));
+    if (e->gated && attr_int(&n->attrs, "swiglu_fusion", 0) == 1) {
+        struct value *gate = every_second(n, h, 0);
+        return swiglu(n, gate, every_second(n, h, 1));
+    }
     if (e->gated) {
         struct value *half = b_div(n->b, b_dim(n->b, h, 1), b_i64(n->b, 2)), *zero = b_i64(n->b, 0);
         struct value *axis = b_i64(n->b, 1), *first[] = {h, zero, half, axis};
         struct value *second[] = {h, half, b_i64(n->b, INT64_MAX), axis};
-        return swiglu(n, b_op(n->b, OP_slice, first, 4, NULL), b_op(n->b, OP_slice, second, 4, NULL));
+        struct value *gate = b_op(n->b, OP_slice, first, 4, NULL);
+        return swiglu(n, gate, b_op(n->b, OP_slice, second, 4, NULL));
     }
     if (attr_is(&n->attrs, "activation_type", "identity"))
         return h;

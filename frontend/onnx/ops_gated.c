@@ -286,7 +286,8 @@ bool lower_hyper_connection_post_mix(struct onnx_node *n)
 /* RMS of the last dim to 1, times the scale. */
 static struct value *scaled_rows(struct onnx_node *n, struct value *x, struct value *scale)
 {
-    return b_mul(n->b, rms_norm(n, x, b_scalar(n->b, DT_F32, 1)), f32(n, scale));
+    struct value *y = rms_norm(n, x, b_scalar(n->b, DT_F32, 1));
+    return b_mul(n->b, y, f32(n, scale));
 }
 
 /* value (B,S,H) for each branch, times a gate by how key and query (B,S,C,H) agree; the same normalised. */
@@ -306,11 +307,14 @@ bool lower_engram_gate(struct onnx_node *n)
     bool normed = n->nout > 1 && n->wanted[1];
     if (normed && !b_in(n, 5))
         return NODE_ERROR(n, "input 'conv_norm_scale' is left out, output 'gated_value_normed' needs it");
-    struct value *agree = b_mul(n->b, scaled_rows(n, n->in[0], n->in[3]), scaled_rows(n, n->in[1], n->in[4]));
+    struct value *key = scaled_rows(n, n->in[0], n->in[3]);
+    struct value *agree = b_mul(n->b, key, scaled_rows(n, n->in[1], n->in[4]));
     struct value *width = b_cast(n->b, b_dim(n->b, n->in[0], 3), DT_F32);
-    struct value *dot = b_mul(n->b, b_reduce(n->b, OP_reduce_sum, agree, last, 1, true), b_1(n->b, OP_rsqrt, width));
+    struct value *dot = b_reduce(n->b, OP_reduce_sum, agree, last, 1, true);
+    dot = b_mul(n->b, dot, b_1(n->b, OP_rsqrt, width));
     struct value *size = b_2(n->b, OP_max, b_1(n->b, OP_abs, dot), b_scalar(n->b, DT_F32, 1e-6f));
-    struct value *gate = b_1(n->b, OP_sigmoid, b_mul(n->b, b_1(n->b, OP_sign, dot), b_1(n->b, OP_sqrt, size)));
+    struct value *root = b_1(n->b, OP_sqrt, size);
+    struct value *gate = b_1(n->b, OP_sigmoid, b_mul(n->b, b_1(n->b, OP_sign, dot), root));
     struct value *y = b_mul(n->b, gate, b_unsqueeze(n->b, f32(n, n->in[2]), branch, 1));
     if (normed)
         n->out[1] = b_cast(n->b, scaled_rows(n, y, n->in[5]), dtype);

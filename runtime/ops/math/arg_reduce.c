@@ -49,7 +49,7 @@ static bool beats(const struct tensor *x, int64_t a, int64_t b, bool max, bool l
 enum { WIDTH = 32, LINES = 512 };
 #define BEATS(max, a, b) ((max) ? (a) > (b) : (a) < (b))
 #define ARG(id, T)                                                                                 \
-    static inline __attribute__((always_inline))                                                   \
+    static __attribute__((noinline))                                                               \
     int64_t find_##id(const T *x, int64_t n, T v, bool nan, bool last)                             \
     {                                                                                              \
         for (int64_t at = 0; at < n; at += WIDTH) {                                                \
