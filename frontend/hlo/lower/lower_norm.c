@@ -7,7 +7,7 @@ struct norm {
     int rank, type; /* type: computed in */
     int64_t feature, axes[HLO_MAX_RANK];
     int naxes;
-    int64_t count; /* elements per feature */
+    int64_t count; /* elements per feature; negative: only running tells */
     double epsilon;
     const int64_t *dims;
 };
@@ -27,7 +27,7 @@ static void norm_init(struct norm *n, struct hlo_lower *l)
     for (int k = 0; k < s->rank; k++)
         if (k != n->feature) {
             n->axes[n->naxes++] = k;
-            n->count *= s->dims[k];
+            n->count = n->count < 0 || s->dims[k] < 0 ? -1 : n->count * s->dims[k];
         }
 }
 
@@ -50,10 +50,21 @@ static struct value *sum(const struct norm *n, struct value *x)
     return h_reduce(n->l, OP_reduce_sum, x, n->axes, n->naxes, false);
 }
 
+/* Elements per feature. */
+static struct value *count(const struct norm *n)
+{
+    struct builder *b = n->l->b;
+    if (n->count >= 0)
+        return b_scalar(b, n->type, (double)n->count);
+    struct value *all = b_1(b, OP_size, h_in(n->l, 0)), *features = b_1(b, OP_size, h_in(n->l, 1));
+    features = b_2(b, OP_max, features, b_scalar(b, DT_I64, 1));
+    return h_cast(n->l, b_2(b, OP_div, all, features), n->type);
+}
+
 static struct value *mean(const struct norm *n, struct value *x)
 {
     struct value *s = sum(n, x);
-    return b_2(n->l->b, OP_div, s, b_scalar(n->l->b, n->type, (double)n->count));
+    return b_2(n->l->b, OP_div, s, count(n));
 }
 
 static struct value *inverse_deviation(const struct norm *n, struct value *variance)
@@ -113,12 +124,11 @@ bool hlo_lower_batch_norm_grad(struct hlo_lower *l)
     struct value *x = in(&n, 0), *dy = in(&n, 4), *centred = b_2(l->b, OP_sub, x, wide(&n, in(&n, 2)));
     struct value *inverse = inverse_deviation(&n, in(&n, 3)), *offset = sum(&n, dy);
     struct value *along = sum(&n, b_2(l->b, OP_mul, dy, centred));
-    struct value *scale = b_2(l->b, OP_mul, along, inverse),
-                 *count = b_scalar(l->b, n.type, (double)n.count);
+    struct value *scale = b_2(l->b, OP_mul, along, inverse), *each = count(&n);
     /* dx = scale/deviation (dy - mean dy - centred/variance mean(dy centred)) */
-    struct value *a = b_2(l->b, OP_sub, dy, wide(&n, b_2(l->b, OP_div, offset, count)));
+    struct value *a = b_2(l->b, OP_sub, dy, wide(&n, b_2(l->b, OP_div, offset, each)));
     struct value *b = b_2(l->b, OP_mul, inverse, inverse);
-    b = b_2(l->b, OP_mul, b, b_2(l->b, OP_div, along, count));
+    b = b_2(l->b, OP_mul, b, b_2(l->b, OP_div, along, each));
     struct value *dx = b_2(l->b, OP_sub, a, b_2(l->b, OP_mul, centred, wide(&n, b)));
     dx = b_2(l->b, OP_mul, dx, wide(&n, b_2(l->b, OP_mul, in(&n, 1), inverse)));
     return h_done_all(
