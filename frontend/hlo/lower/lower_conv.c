@@ -22,12 +22,14 @@ static void order_of(const struct hlo_labels *s, int64_t *perm, bool last)
 /* Batch groups become feature groups: (G*N, C) as (N, G*C). */
 static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t groups, bool last)
 {
+    struct dim_table *t = &l->b->g->dims;
     int64_t dims[MAX_RANK + 1], perm[MAX_RANK + 1];
     int rank = h_rank(x), channel = last ? rank - 1 : 1, n = 0;
     if (diag_failed(l->b->d) || groups == 1)
         return x;
+    dim_t each = dim_floordiv(t, x->type.dims[0], groups);
     dims[0] = groups;
-    dims[1] = x->type.dims[0] / groups;
+    dims[1] = each;
     for (int k = 1; k < rank; k++)
         dims[k + 1] = x->type.dims[k];
     for (int k = 1; k <= rank; k++) {
@@ -37,7 +39,7 @@ static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t g
     }
     struct value *y = h_transpose(l, h_reshape(l, x, dims, rank + 1), perm, rank + 1);
     for (int k = 0; k < rank; k++)
-        dims[k] = k == 0 ? x->type.dims[0] / groups : x->type.dims[k] * (k == channel ? groups : 1);
+        dims[k] = k == 0 ? each : dim_mul(t, x->type.dims[k], k == channel ? groups : 1);
     return h_reshape(l, y, dims, rank);
 }
 
@@ -45,13 +47,13 @@ static struct value *merge_batch(struct hlo_lower *l, struct value *x, int64_t g
 static struct value *without_window(struct hlo_lower *l, struct value *x, struct value *w,
                                     int64_t groups, int out)
 {
-    int64_t n = x->type.dims[0], c = x->type.dims[1], o = w->type.dims[0];
+    struct dim_table *t = &l->b->g->dims;
+    dim_t n = x->type.dims[0], o = w->type.dims[0], c = dim_floordiv(t, x->type.dims[1], groups);
     struct attrs a = {0};
     h_set_int(l, &a, "dtype", out);
-    x = h_transpose(l, h_reshape(l, x, (int64_t[]){n, groups, c / groups}, 3), (int64_t[]){1, 0, 2},
-                    3);
-    w = h_transpose(l, h_reshape(l, w, (int64_t[]){groups, o / groups, c / groups}, 3),
-                    (int64_t[]){0, 2, 1}, 3);
+    x = h_transpose(l, h_reshape(l, x, (int64_t[]){n, groups, c}, 3), (int64_t[]){1, 0, 2}, 3);
+    w = h_reshape(l, w, (int64_t[]){groups, dim_floordiv(t, o, groups), c}, 3);
+    w = h_transpose(l, w, (int64_t[]){0, 2, 1}, 3);
     struct value *y = b_op(l->b, OP_dot, (struct value *[]){x, w}, 2, &a);
     return h_reshape(l, h_transpose(l, y, (int64_t[]){1, 0, 2}, 3), (int64_t[]){n, o}, 2);
 }
