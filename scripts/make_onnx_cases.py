@@ -339,3 +339,18 @@ case('MoEGroupRouter',[M('MoEGroupRouter',['x','b'],['y'],n_group=4,topk_group=2
 case('HyperConnection',[M('HyperConnectionPreMix',['x','g'],['t'],reduction_scale=.5),M('HyperConnectionPostMix',['x','t','h','m'],['y']),M('HyperConnectionPreMix',['f','f'],['z'],num_branches=3)],
      {'x':f32(2,3,4),'g':f32(2,3),'h':f32(2,3,4),'m':f32(2,3,3),'f':f32(2,6)},['y','z'],opsets=MS)
 case('EngramGate',[M('EngramGate',['k','q','v','a','b','c'],['y','z'])],{'k':f32(2,2,3,5),'q':f32(2,2,3,5),'v':f32(2,2,5),'a':f32(3,5),'b':f32(3,5),'c':f32(3,5)},['y','z'],opsets=MS)
+
+# ---- decoders, and tokens of several requests in one row ----
+rng=np.random.default_rng(20)
+I=lambda *v:np.array(v,np.int32)
+for name,section,k in (('blocks',[2,1,1],dict(num_heads=2)),('turns',[1,1,2],dict(mrope_layout=1,interleaved=1,num_heads=2,rotary_embedding_dim=8))):
+    case('MRotaryEmbedding_'+name,[M('MRotaryEmbedding',['x','p','c','s'],['y'],mrope_section=section,**k)],{'x':f32(2,3,20 if k.get('mrope_layout') else 16),'p':rng.integers(0,7,(3,2,3))},['y'],opsets=MS,inits=[nh.from_array(f32(7,4),'c'),nh.from_array(f32(7,4),'s')])
+decoder=lambda ins,outs,**k:[M('DecoderMaskedMultiHeadAttention',ins,outs,num_heads=2,**k)]
+case('DecoderMaskedMultiHeadAttention_cross',decoder(['q','k','v','m','','','','','','','b'],['y'],scale=.4),{'q':f32(2,1,8),'k':f32(2,2,5,4),'v':f32(2,2,5,4),'m':I([1,1,0,1,1],[0,1,1,0,1])},['y'],opsets=MS,inits=[nh.from_array(f32(24),'b')])
+case('DecoderMaskedMultiHeadAttention_beams',decoder(['q','k','v','','a','pk','pv','n','w','i','b'],['y','nk','nv'],past_present_share_buffer=1),
+     {'q':f32(4,1,8),'k':f32(4,1,8),'v':f32(4,1,8),'a':f32(1,2,1,4),'pk':f32(4,2,6,4),'pv':f32(4,2,6,4),'n':I(3),'w':I(2),'i':rng.integers(0,2,(2,2,6)).astype(np.int32)},['y','nk','nv'],opsets=MS,inits=[nh.from_array(f32(24),'b')])
+gates=lambda *d:-np.abs(f32(*d))
+case('GatedDeltaNet_requests',[M('GatedDeltaNet',['q','k','v','c','d','b','s','a','t'],['y','z'],gate_activation='softplus',beta_activation='sigmoid',qk_l2_norm=1)],
+     {'q':f32(7,2,4),'k':f32(7,2,4),'v':f32(7,4,3),'c':I(0,2,6,7),'d':gates(7,4),'b':f32(7,4),'s':f32(3,4,3,4),'a':f32(4),'t':f32(4)},['y','z'],opsets=MS)
+case('GatedDeltaNet_packed',[M('GatedDeltaNet',['q','','','','d','','s'],['y','z'],update_rule='gated')],{'q':f32(2,3,22),'d':gates(2,3,2,4),'s':f32(2,2,3,4)},['y','z'],opsets=MS)
+case('VarlenCausalConvWithState',[M('VarlenCausalConvWithState',['x','w','c','b','s'],['y','z'],activation='silu',dilation=2)],{'x':f32(7,3),'c':I(0,1,5,7),'s':f32(3,3,4)},['y','z'],opsets=MS,inits=[nh.from_array(f32(3,1,3),'w'),nh.from_array(f32(3),'b')])

@@ -19,7 +19,7 @@ class Case:
     def __init__(self, op, inputs, nout=1, domain="", tol=None, decide=None, only=None, unused=(), base=21, fixed=None, **attrs):
         self.op, self.nout, self.domain, self.tol, self.decide = op, nout, domain, tol, decide
         self.only, self.unused, self.base, self.attrs = only, unused, base, attrs
-        self.fixed = fixed  # without static shapes: from which operand on they are constants all the same
+        self.fixed = fixed  # from which operand on there are constants without static shapes, or "shapes": not without
         self.inputs = [v if v is None or isinstance(v, list) else np.asarray(v) for v in inputs]
 
     def attributes(self, opset):

@@ -125,7 +125,83 @@ def streams():
     yield M("EngramGate", [k, k, v, s, s], 2)
 
 
-FAMILIES = [experts, routers, streams]
+def positions():
+    for _ in range(50):
+        b, s, n, half, layout, t = *rng.integers(1, 5, 3), rng.integers(1, 7), one(0, 1), one(np.float32, np.float16)
+        section = [int(v) for v in np.bincount(rng.integers(0, 3, half), minlength=3)]
+        extra, rank = one(0, 0, 2), one(3, 4)
+        k = dict(mrope_section=section, mrope_layout=layout, interleaved=one(0, 1))
+        if extra:
+            k.update(rotary_embedding_dim=int(2 * half), num_heads=int(n))
+        elif rank == 3:
+            k.update(num_heads=int(n))
+        d = 2 * half + extra
+        x = f(b, n, s, d, t=t) if rank == 4 else f(b, s, n * d, t=t)
+        yield M("MRotaryEmbedding", [x, rng.integers(0, 9, (3, b, s)), f(9, half, t=t), f(9, half, t=t)], fixed=2, **k)
+    x, p, c = f(2, 5, 24), rng.integers(0, 9, (3, 2, 5)), f(9, 4)
+    for inputs, k in (([x, p[0], c, c], {}), ([x, p + 9, c, c], {}), ([x, p, c, f(9, 3)], {}), ([x, p, c[:, :3], c[:, :3]], {}), ([x, p, c, c], dict(mrope_section=[2, 1, 2])),
+                      ([x, p, c, c], dict(mrope_section=[2, 3, -1])), ([x, p, c, c], dict(mrope_section=[2, 2])), ([x, p, c, c], dict(mrope_layout=2)), ([x, p, c, c], dict(num_heads=0)), ([x, p, c, c], dict(num_heads=5))):
+        yield M("MRotaryEmbedding", inputs, **{"num_heads": 3, "mrope_section": [2, 1, 1], **k})
+
+
+def decoders():
+    i32 = lambda *v: np.array(v, np.int32)
+    for _ in range(60):
+        beams, b, n, d, past, t = one(1, 1, 2), rng.integers(1, 4), rng.integers(1, 4), rng.integers(1, 6), rng.integers(0, 7), one(np.float32, np.float16)
+        b, h, longest = b * beams, n * d, past + rng.integers(1, 4)
+        k = dict(num_heads=int(n), **one({}, dict(scale=.3)), **one({}, dict(mask_filter_value=-3.)))
+        bias, step = maybe(f(3 * h, t=t)), lambda: f(b, 1, h, t=t)
+        mask = rng.integers(0, 2, (b, past + 1)).astype(np.int32)
+        mask[:, -1] = 1
+        added = maybe(f(1 if beams > 1 else one(1, b), one(1, n), 1, past + 1, t=t))  # onnxruntime takes others by beams
+        yield M("DecoderMaskedMultiHeadAttention", [step(), f(b, n, past + 1, d, t=t), f(b, n, past + 1, d, t=t), maybe(mask), *[None] * 6, bias], **k)
+        cache = [f(b, n, longest, d, t=t), f(b, n, longest, d, t=t), i32(past)]
+        beam = [i32(beams), rng.integers(0, beams, (b // beams, beams, longest)).astype(np.int32)] if beams > 1 else [None, None]
+        yield M("DecoderMaskedMultiHeadAttention", [step(), step(), step(), maybe(mask), added, *cache, *beam, bias], 3, past_present_share_buffer=1, **k)
+        if past == 0:
+            yield M("DecoderMaskedMultiHeadAttention", [step(), step(), step(), *[None] * 7, bias], **k)
+    q, e, c = f(2, 1, 12), f(2, 3, 5, 4), f(2, 3, 8, 4)
+    for inputs, nout, k in (([f(2, 2, 12)] * 3, 1, {}), ([q, q, f(2, 1, 21)], 1, {}), ([q, q, q], 1, dict(num_heads=5)), ([q, q, q, None, None, c, c], 3, {}), ([q, q, q, np.ones((2, 8), np.int32), None, c, c, i32(5)], 3, dict(past_present_share_buffer=1)),
+                            ([q, q, q, None, None, c, c, i32(8)], 3, dict(past_present_share_buffer=1)), ([q, q, q, None, None, c, c], 3, dict(past_present_share_buffer=1)), ([q, q, q, None, None, c, c, i32(5), i32(2)], 3, dict(past_present_share_buffer=1)), ([q, e, e, None, f(1, 3, 1, 5)], 1, {})):
+        yield M("DecoderMaskedMultiHeadAttention", inputs, nout, **{"num_heads": 3, **k})
+
+
+def requests(batch):
+    return np.cumsum([0, *rng.integers(1, 5, batch)]).astype(np.int32)
+
+
+def ragged():
+    for _ in range(80):
+        batch, qh, times, dk, dv, t = rng.integers(1, 4), rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 5), rng.integers(1, 5), one(np.float32, np.float16)
+        vh, u, rule, form = qh * times, one(np.float32, t), one("linear", "gated", "delta", "gated_delta"), one("ragged", "even", "batch", "packed")
+        cu, steps = requests(batch), int(rng.integers(1, 5))
+        lead = (int(cu[-1]),) if form == "ragged" else (batch, steps) if form == "batch" else (batch * steps,)
+        each, gate = one(0, 1), one("none", "softplus", "sigmoid", "kda", "qwen")
+        q, k, v = f(*lead, qh, dk, t=t), f(*lead, qh, dk, t=t, scale=.5), f(*lead, vh, dv, t=t)
+        decay = -np.abs(f(*lead, vh, *([dk] if each else []))).astype(u) if "gated" in rule else None
+        beta = np.abs(f(*lead, vh)).astype(u) if "delta" in rule else None
+        more = [f(vh), f(vh, dk) if each and rng.random() < .5 else f(vh)] if decay is not None and gate != "none" else []
+        attrs = dict(update_rule=rule, qk_l2_norm=one(0, 1), beta_activation=one("none", "sigmoid"), **one({}, dict(scale=.3)))
+        if more:
+            attrs.update(gate_activation=gate, **one({}, dict(gate_lower_bound=-2.)))
+        if form == "packed":
+            q, k, v = np.concatenate([x.reshape(len(x), -1) for x in (q, k, v)], 1), None, None
+        state = f(batch, vh, dv, dk) if form != "ragged" or rng.random() < .7 else None
+        yield M("GatedDeltaNet", [q, k, v, cu if form == "ragged" else None, decay, beta, state, *more], 2, fixed="shapes", tol=(1e-3, 1e-4) if t is np.float32 else (1e-2, 1e-2), **attrs)
+    q, v, g, s = f(6, 2, 4), f(6, 4, 5), f(6, 4), f(2, 4, 5, 4)
+    for inputs, k in (([q, q, v, None, g, g], {}), ([q, q, v, None, None, g, s], {}), ([q, q, v, None, g, None, s], {}), ([q, q, v, None, g, g, s], dict(update_rule="gated")), ([q, q, v, None, g, g, s], dict(update_rule="none")), ([q, f(6, 1, 4), v, None, g, g, s], {}),
+                      ([q, q, f(6, 3, 5), None, f(6, 3), f(6, 3), f(2, 3, 5, 4)], {}), ([q, q, v, None, g, g, f(2, 4, 4, 5)], {}), ([q[:5], q[:5], v[:5], None, g[:5], g[:5], s], {}), ([q, q, v, None, g, g, s, f(4)], dict(gate_activation="softplus"))):
+        yield M("GatedDeltaNet", inputs, 2, **k)
+    for _ in range(40):
+        batch, c, taps, t = rng.integers(1, 4), rng.integers(1, 5), rng.integers(1, 5), one(*HALVES)
+        cu, dilation = requests(batch), one(1, 1, 2)
+        yield M("VarlenCausalConvWithState", [f(cu[-1], c, t=t), f(c, 1, taps, t=t), cu, maybe(f(c, t=t)), f(batch, c, (taps - 1) * dilation, t=t)], 2, fixed=1, activation=one("none", "silu", "swish"), dilation=dilation)
+    x, w, cu, s = f(6, 3), f(3, 1, 4), np.array([0, 2, 6], np.int32), f(2, 3, 3)
+    for inputs, k in (([x, w, cu, None, f(2, 3, 4)], {}), ([x, f(2, 1, 4), cu, None, s], {}), ([x, w, cu, None, f(3, 3, 3)], {}), ([x, w, cu, f(2), s], {}), ([x, w, cu, None, s], dict(activation="relu")), ([x, w, cu, None, s], dict(dilation=0)), ([x, w, cu[:2], None, s[:1]], {})):
+        yield M("VarlenCausalConvWithState", inputs, 2, **k)
+
+
+FAMILIES = [experts, routers, streams, positions, decoders, ragged]
 
 
 def cases(pattern=""):

@@ -13,6 +13,13 @@
  * byte. */
 struct value *values_of_bytes(struct onnx_node *n, struct value *x, int rank, int bits);
 
+/* ops_transformer.c: (B,S,heads*D) to (B,heads,S,D), and back; 0, 1, ... up to a length of rank 1 or a scalar;
+ * attention with the node's scale, and a mask that is added or NULL. */
+struct value *split_heads(struct onnx_node *n, struct value *x, int64_t heads);
+struct value *join_heads(struct onnx_node *n, struct value *x);
+struct value *count_up(struct onnx_node *n, struct value *length);
+struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v, struct value *mask);
+
 /* ops_kernel.c: every operator of that domain is a kernel written by hand. */
 bool is_kernel_domain(const char *domain);
 bool lower_kernel(struct onnx_node *n);

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* (B,S,heads*D) to (B,heads,S,D). */
-static struct value *split_heads(struct onnx_node *n, struct value *x, int64_t heads)
+struct value *split_heads(struct onnx_node *n, struct value *x, int64_t heads)
 {
     static const int64_t order[] = {0, 2, 1, 3};
     if (heads < 1) {
@@ -18,14 +17,13 @@ static struct value *split_heads(struct onnx_node *n, struct value *x, int64_t h
     return b_transpose(n->b, y, order, 4);
 }
 
-static struct value *join_heads(struct onnx_node *n, struct value *x)
+struct value *join_heads(struct onnx_node *n, struct value *x)
 {
     static const int64_t order[] = {0, 2, 1, 3};
     return b_reshape_to(n->b, b_transpose(n->b, x, order, 4), (int64_t[]){0, 0, -1}, 3);
 }
 
-/* 0, 1, ... up to a length of rank 1 or a scalar. */
-static struct value *count_up(struct onnx_node *n, struct value *length)
+struct value *count_up(struct onnx_node *n, struct value *length)
 {
     struct value *to = b_reshape(n->b, b_cast(n->b, length, DT_I64), b_i64s(n->b, NULL, 0));
     return b_op(n->b, OP_range, (struct value *[]){b_scalar(n->b, DT_I64, 0), to, b_scalar(n->b, DT_I64, 1)},
@@ -152,8 +150,7 @@ static struct value *plus(struct onnx_node *n, struct value *a, struct value *b)
     return a && b ? b_add(n->b, a, b) : a ? a : b;
 }
 
-static struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v,
-                            struct value *mask)
+struct value *attend(struct onnx_node *n, struct value *q, struct value *k, struct value *v, struct value *mask)
 {
     struct attrs a = {0};
     double scale = attr_float(&n->attrs, "scale", 0);

@@ -321,6 +321,13 @@ static void contrib_messages(void **state)
         {"HyperConnectionPreMix", "x x", "num_branches", -1, "'streams' of rank 2 with 'num_branches' -1, expected"},
         {"HyperConnectionPreMix", "x s", NULL, 0, "'pre_mix' has rank 0, expected 1"},
         {"EngramGate", "x x x x x", NULL, 0, "'key' has rank 2, expected 4"},
+        {"MRotaryEmbedding", "x i x x", NULL, 0, "attribute 'mrope_section' is missing"},
+        {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 0, "attribute 'num_heads' is 0, expected 1 or more"},
+        {"DecoderMaskedMultiHeadAttention", "x - x", "num_heads", 1, "input 1 is left out: packed queries"},
+        {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 1, "ranks 2, 2 and 2, expected 3, and 3 or 4 twice"},
+        {"GatedDeltaNet", "x x x", NULL, 0, "'decay' is left out, with this update_rule it is needed"},
+        {"GatedDeltaNet", "x - x - x x x", NULL, 0, "one of 'key' and 'value' is left out"},
+        {"GatedDeltaNet", "x x x - x x x", NULL, 0, "'initial_state' has rank 2, expected 4"},
         {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
