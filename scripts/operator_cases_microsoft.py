@@ -105,9 +105,7 @@ def streams():
         x = f(*lead, c * h, t=t) if flat else f(*lead, c, h, t=t)
         gates = [(*lead, c), (*lead, c, 1), (*lead, c, h)]
         k = dict(num_branches=int(c)) if flat else one({}, dict(num_branches=0))
-        yield M("HyperConnectionPreMix", [x, f(*one(*gates), t=u)], **k, **one({}, dict(reduction_scale=.3)))
-        if flat:
-            yield M("HyperConnectionPreMix", [x, f(*lead, c * h, t=u)], fixed=1, **k)
+        yield M("HyperConnectionPreMix", [x, f(*one(*gates, *([(*lead, c * h)] if flat else [])), t=u)], **k, **one({}, dict(reduction_scale=.3)))
         yield M("HyperConnectionPostMix", [x, f(*lead, h, t=t), f(*one(*gates), t=u), maybe(f(*lead, c, c, t=u))], **k)
     x, b, g = f(2, 3, 4, 5), f(2, 3, 5), f(2, 3, 4)
     for inputs, k in (([x, f(2, 3, 20)], {}), ([x, f(2, 3, 3)], {}), ([x, f(1, 3, 4)], {}), ([f(20), f(4)], {}), ([x, g], dict(num_branches=-1)), ([x, g], dict(num_branches=4))):

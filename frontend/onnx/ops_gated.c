@@ -233,12 +233,15 @@ static struct value *stream_gates(struct onnx_node *n, int i, const char *name, 
                    : NULL;
     if (!leads_as(n, i, name, x, 2, whole - 1))
         return NULL;
-    dim_t own = gate->type.dims[rank - 1], all = dim_mul(&n->b->g->dims, dims[0], dims[1]);
-    bool each = flat && own != dims[0] && (own == all || dim_is_const(own));
-    if (!b_require(n->b, GUARD_EQUAL, own, each ? all : dims[0],
-                   arena_printf(&n->b->g->arena, "branches of %s and of the streams", name)))
+    dim_t own = gate->type.dims[rank - 1];
+    const char *what = arena_printf(&n->b->g->arena, "branches of %s and of the streams", name);
+    if (!flat || own == dims[0])
+        return b_require(n->b, GUARD_EQUAL, own, dims[0], what) ? b_unsqueeze(n->b, f32(n, gate), back, 1) : NULL;
+    if (!b_require(n->b, GUARD_MULTIPLE, own, dims[0], what) ||
+        !b_require(n->b, GUARD_EXPAND, dim_floordiv(&n->b->g->dims, own, dims[0]), dims[1], what))
         return NULL;
-    return each ? b_reshape_as(n->b, f32(n, gate), x) : b_unsqueeze(n->b, f32(n, gate), back, 1);
+    gate = f32(n, gate);
+    return groups_apart(n, gate, b_dim(n->b, x, -2), NULL);
 }
 
 /* The streams times their gates, summed. */
