@@ -354,3 +354,17 @@ case('GatedDeltaNet_requests',[M('GatedDeltaNet',['q','k','v','c','d','b','s','a
      {'q':f32(7,2,4),'k':f32(7,2,4),'v':f32(7,4,3),'c':I(0,2,6,7),'d':gates(7,4),'b':f32(7,4),'s':f32(3,4,3,4),'a':f32(4),'t':f32(4)},['y','z'],opsets=MS)
 case('GatedDeltaNet_packed',[M('GatedDeltaNet',['q','','','','d','','s'],['y','z'],update_rule='gated')],{'q':f32(2,3,22),'d':gates(2,3,2,4),'s':f32(2,2,3,4)},['y','z'],opsets=MS)
 case('VarlenCausalConvWithState',[M('VarlenCausalConvWithState',['x','w','c','b','s'],['y','z'],activation='silu',dilation=2)],{'x':f32(7,3),'c':I(0,1,5,7),'s':f32(3,3,4)},['y','z'],opsets=MS,inits=[nh.from_array(f32(3,1,3),'w'),nh.from_array(f32(3),'b')])
+
+# ---- hashes of tokens, pads that are an operand, tables of 8 bits ----
+rng=np.random.default_rng(21)
+tokens=rng.integers(0,4,(2,9))
+case('NGramHashMapping',[M('NGramHashMapping',['x','m','v','p','o','e','s'],['y','z'],max_ngram_size=3,n_head_per_ngram=2,pad_id=7,reset_on_eos=1),M('NGramHashMapping',['x','m','v'],['w'],max_ngram_size=3,n_head_per_ngram=2,pad_id=7)],
+     {'x':tokens,'p':rng.integers(0,4,(2,2)),'s':np.sort(rng.integers(0,3,(2,9)),1).astype(np.int32)},['y','z','w'],opsets=MS,inits=[nh.from_array(np.array(v),k) for k,v in (('m',[2**61+1,5,-7]),('v',[97,101,103,107]),('o',[0,100,200,300]),('e',1))])
+case('ConvTransposeWithDynamicPads',[M('ConvTransposeWithDynamicPads',['x','w','p','b'],['y'],strides=[2,3],output_padding=[1,0],group=2),M('ConvTransposeWithDynamicPads',['x','w','q'],['z'],strides=[2,1],group=2)],{'x':f32(2,4,3,5),'p':np.array([1,0,2,1])},['y','z'],opsets=MS,
+     inits=[nh.from_array(f32(4,1,3,3),'w'),nh.from_array(f32(2),'b'),nh.from_array(np.array([0,1,1,2]),'q')])
+for name,segments in (('',True),('_plain',False)):
+    q=['w','p','s' if segments else '','g','b']
+    inits=[nh.from_array(u8(*d),k) for k,d in zip('wpsgb',((5,6),(7,6),(2,6),(6,),(6,)))]+[nh.from_array(F(.02+.01*i),k+'s') for i,k in enumerate('wpsgb')]+[nh.from_array(u8(),k+'z') for k in 'wpsgb']
+    case('QEmbedLayerNormalization'+name,[M('QEmbedLayerNormalization',['i','t' if segments else '',*q,'m' if segments else '',*[k and k+'s' for k in q],*[k and k+'z' for k in q]],['y','n'])],
+         {'i':rng.integers(0,5,(2,4)).astype(np.int32),**({'t':rng.integers(0,2,(2,4)).astype(np.int32),'m':rng.integers(0,2,(2,4)).astype(np.int32)} if segments else {})},['y','n'],opsets=MS,inits=inits)
+case('SampleOp',[M('SampleOp',['x'],['y'])],{'x':f32(2,3)},['y'],opsets=MS)

@@ -10,6 +10,10 @@ def f(*shape, t=np.float32, scale=1):
     return (rng.standard_normal(shape) * scale).astype(t)
 
 
+def i64(*v):
+    return np.array(v, np.int64)
+
+
 def one(*choices):
     return choices[rng.integers(len(choices))]
 
@@ -199,7 +203,47 @@ def ragged():
         yield M("VarlenCausalConvWithState", inputs, 2, **k)
 
 
-FAMILIES = [experts, routers, streams, positions, decoders, ragged]
+def others():
+    for _ in range(60):
+        t, b, s, most, heads = one(np.int32, np.int64), rng.integers(1, 4), rng.integers(0, 7), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        ids = lambda *d: rng.integers(-1, 4, d).astype(t)
+        far = rng.random() < .3
+        tokens = rng.integers(-2**31, 2**31, (b, s)).astype(t) if far else ids(b, s)
+        factors = rng.integers(-2**31, 2**31, most + one(0, 1)).astype(t) if far else ids(most) * 2 + 1
+        sizes = rng.integers(1, 1000, (most - 1) * heads).astype(t)
+        segments = np.sort(rng.integers(0, 3, (b, s)), 1).astype(np.int32) if s else None
+        yield M("NGramHashMapping", [tokens, factors, sizes, maybe(ids(b, most - 1)), maybe(np.arange(len(sizes), dtype=t) * 1000), maybe(np.array(1, t)), maybe(segments)],
+                2, max_ngram_size=most, n_head_per_ngram=heads, pad_id=one(2, 7), reset_on_eos=one(0, 1))
+    i, m, z = rng.integers(0, 9, (2, 6)), np.array([3, 5, 7]), np.array([97, 101, 103, 107])
+    for inputs, k in (([i, m[:2], z], {}), ([i, m, z[:3]], {}), ([i[0], m, z], {}), ([i, m, z, i[:, :1]], {}), ([i, m, z, None, None, np.array([1])], {}), ([i, m, z], dict(max_ngram_size=1)), ([i, m, z], dict(n_head_per_ngram=0))):
+        yield M("NGramHashMapping", inputs, 2, **{"max_ngram_size": 3, "n_head_per_ngram": 2, "pad_id": 0, **k})
+    for t in (np.float32, np.float16):
+        yield M("SampleOp", [f(2, 3, t=t)])
+    for _ in range(40):
+        n, group = rng.integers(1, 4), one(1, 1, 2)
+        strides, taps = [int(v) for v in rng.integers(1, 4, n)], [int(v) for v in rng.integers(1, 4, n)]
+        c, m = group * rng.integers(1, 3), rng.integers(1, 3)
+        pads = rng.integers(0, 2, 2 * n)
+        k = dict(strides=strides, **one({}, dict(kernel_shape=taps)), **one({}, {}, dict(output_padding=[int(rng.integers(0, v)) for v in strides])), **one({}, {}, dict(dilations=[2] * int(n))))
+        if all(a >= b for a, b in zip(taps, strides)):  # others onnxruntime makes shorter than the standard says
+            k.update(one({}, dict(auto_pad="SAME_UPPER"), dict(auto_pad="VALID")))
+        yield M("ConvTransposeWithDynamicPads", [f(2, c, *rng.integers(2, 6, n)), f(c, m, *taps), pads, maybe(f(m * group))], group=group, **k)
+    x, w = f(1, 2, 5, 6), f(2, 3, 3, 3)
+    for p in (None, i64(1, 1), i64(-1, 1, 0, 0), np.int32([1, 1, 1, 1])):
+        yield M("ConvTransposeWithDynamicPads", [x, w, p], strides=[2, 2])
+    for _ in range(30):
+        t, b, s, h = one(np.int8, np.uint8), rng.integers(1, 4), rng.integers(1, 6), rng.integers(1, 9)
+        table = lambda *d: rng.integers(np.iinfo(t).min, np.iinfo(t).max + 1, d).astype(t)
+        ids, segments = rng.integers(0, 5, (b, s)).astype(np.int32), rng.random() < .6
+        tables = [table(5, h), table(6, h), table(2, h) if segments else None, table(h), table(h)]
+        scales = [np.float32(v) for v in rng.uniform(.01, .1, 5)]
+        zeros = [table() for _ in range(5)]
+        if not segments:
+            scales[2] = zeros[2] = None
+        yield M("QEmbedLayerNormalization", [ids, rng.integers(0, 2, (b, s)).astype(np.int32) if segments else None, *tables, maybe(rng.integers(0, 2, (b, s)).astype(np.int32)), *scales, *zeros], 2, **one({}, dict(epsilon=.01)))
+
+
+FAMILIES = [experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):

@@ -276,3 +276,47 @@ bool lower_matmul_integer_16(struct onnx_node *n)
     struct value *a = b_cast(n->b, n->in[0], DT_I32), *b = b_cast(n->b, n->in[1], DT_I32);
     return b_done(n, b_2(n->b, OP_matmul, a, b));
 }
+
+bool lower_sample_op(struct onnx_node *n)
+{
+    return b_done(n, b_1(n->b, OP_identity, n->in[0]));
+}
+
+/* The pads of a transposed convolution are columns that its whole result has more: they are cut off. */
+bool lower_conv_transpose_dynamic_pads(struct onnx_node *n)
+{
+    int rank, pads_rank;
+    struct value *pads = b_in(n, 2), *in[] = {n->in[0], n->in[1], b_in(n, 3)};
+    struct attrs a = attrs_copy(&n->b->g->arena, &n->attrs);
+    if (!pads)
+        return NODE_ERROR(n, "'Pads' is left out");
+    if (!b_rank(n, n->in[0], "'X'", &rank) || !b_rank(n, pads, "'Pads'", &pads_rank))
+        return false;
+    if (rank < 3 || pads_rank != 1)
+        return NODE_ERROR(n, "'X' has rank %d and 'Pads' rank %d, expected 3 or more, and 1", rank, pads_rank);
+    int spatial = rank - 2;
+    if (!b_require(n->b, GUARD_EQUAL, pads->type.dims[0], 2 * spatial, "'Pads' and twice the spatial dimensions"))
+        return false;
+    const struct tensor *known = b_constant(pads);
+    bool automatic = attr_is(&a, "auto_pad", "SAME_UPPER") || attr_is(&a, "auto_pad", "SAME_LOWER");
+    if (!automatic)
+        attr_remove(&a, "auto_pad");
+    for (int i = 0; known && i < 2 * spatial; i++)
+        if (tensor_i64(known, i) < 0)
+            return NODE_ERROR(n, "'Pads' has %lld, expected 0 or more", (long long)tensor_i64(known, i));
+    if (known && !automatic)
+        attr_set_ints(&n->b->g->arena, &a, "pads", known->data, 2 * spatial);
+    struct value *y = b_op(n->b, OP_conv_transpose, in, in[2] ? 3 : 2, &a), *axes[MAX_RANK];
+    if (known || automatic)
+        return b_done(n, y);
+    for (int i = 0; i < spatial; i++)
+        axes[i] = b_i64(n->b, 2 + i);
+    struct attrs end = {0};
+    attr_set_int(&n->b->g->arena, &end, "start", 2);
+    /* each is to be 0 or more: those below fail there */
+    pads = b_2(n->b, OP_sequence_lengths, pads, b_scalar(n->b, DT_I64, INT32_MAX));
+    struct value *sizes = b_op(n->b, OP_shape, &y, 1, &end);
+    struct value *to = b_sub(n->b, sizes, b_slice(n->b, pads, spatial, INT64_MAX, 0));
+    struct value *cut[] = {y, b_slice(n->b, pads, 0, spatial, 0), to, b_concat(n->b, axes, spatial, 0)};
+    return b_done(n, b_op(n->b, OP_slice, cut, 4, NULL));
+}

@@ -301,6 +301,37 @@ bool lower_embed_layer_norm(struct onnx_node *n)
     return !diag_failed(n->b->d);
 }
 
+/* Tables, scale and bias of 8 bits, whose scales follow from input 8 on and zero points from 13 on. */
+bool lower_q_embed_layer_norm(struct onnx_node *n)
+{
+    static const char *const names[] = {"word_embedding", "position_embedding", "segment_embedding", "gamma", "beta"};
+    struct value *plain[7] = {NULL}, **given = n->in;
+    int ids;
+    if (!b_rank(n, n->in[0], "'input_ids'", &ids))
+        return false;
+    if (ids != 2)
+        return NODE_ERROR(n, "'input_ids' has rank %d, expected 2", ids);
+    bool segments = b_in(n, 1) != NULL;
+    if (segments != (b_in(n, 4) != NULL) || !b_has_dims(n, 1, "'segment_ids'", n->in[0]->type.dims, 2))
+        return diag_failed(n->b->d) ? false : NODE_ERROR(n, "one of 'segment_ids' and 'segment_embedding' is left out");
+    if (!b_has_dims(n, 7, "'mask'", n->in[0]->type.dims, 2))
+        return false;
+    for (int i = 0; i < 5; i++) {
+        struct value *in[] = {b_in(n, 2 + i), b_in(n, 8 + i), b_in(n, 13 + i)};
+        bool all = in[0] && in[1] && in[2];
+        if (!all && (i != 2 || in[0] || in[1] || in[2]))
+            return NODE_ERROR(n, "'%s', its scale or its zero point is left out", names[i]);
+        plain[2 + i] = all ? b_op(n->b, OP_dequantize_linear, in, 3, NULL) : NULL;
+    }
+    plain[0] = n->in[0], plain[1] = b_in(n, 1);
+    struct value *in[9] = {plain[0], plain[1], plain[2], plain[3], plain[4], plain[5], plain[6], b_in(n, 7), NULL};
+    int count = n->nin;
+    n->in = in, n->nin = 9;
+    bool ok = lower_embed_layer_norm(n);
+    n->in = given, n->nin = count;
+    return ok;
+}
+
 /* ---- what the standard has under another domain ---- */
 
 bool lower_pad_contrib(struct onnx_node *n)

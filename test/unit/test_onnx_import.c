@@ -328,6 +328,9 @@ static void contrib_messages(void **state)
         {"GatedDeltaNet", "x x x", NULL, 0, "'decay' is left out, with this update_rule it is needed"},
         {"GatedDeltaNet", "x - x - x x x", NULL, 0, "one of 'key' and 'value' is left out"},
         {"GatedDeltaNet", "x x x - x x x", NULL, 0, "'initial_state' has rank 2, expected 4"},
+        {"NGramHashMapping", "i i i", "pad_id", 0, "attribute 'max_ngram_size' is missing"},
+        {"ConvTransposeWithDynamicPads", "x x", NULL, 0, "'Pads' is left out"},
+        {"ConvTransposeWithDynamicPads", "x x i", NULL, 0, "rank 2 and 'Pads' rank 1, expected 3 or more, and 1"},
         {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
