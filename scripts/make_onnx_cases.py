@@ -20,14 +20,20 @@ def kept(name, domain): return everything or (KEPT.match(name) if domain=="ai.on
 def typ(name,a):
     if isinstance(a,np.ndarray):
         return h.make_tensor_value_info(name,h.np_dtype_to_tensor_dtype(a.dtype) if a.dtype!=object else T.STRING,a.shape)
-def case(name,nodes,feeds,outs,opsets=(('',21),('ai.onnx.ml',3)),inits=(),rtol=1e-4,atol=1e-5):
+def in_place(s,feeds,shared): # {output: the input in whose memory onnxruntime wants it}
+    b=s.io_binding(); own={k:ort.OrtValue.ortvalue_from_numpy(v.copy()) for k,v in feeds.items()}
+    for k,v in own.items(): b.bind_ortvalue_input(k,v)
+    for o in s.get_outputs(): b.bind_ortvalue_output(o.name,own[shared[o.name]]) if o.name in shared else b.bind_output(o.name)
+    s.run_with_iobinding(b)
+    return [np.array(own[shared[o.name]].numpy() if o.name in shared else v.numpy()) for o,v in zip(s.get_outputs(),b.get_outputs())]
+def case(name,nodes,feeds,outs,opsets=(('',21),('ai.onnx.ml',3)),inits=(),rtol=1e-4,atol=1e-5,shared={}):
     if not kept(name,nodes[0].domain): return
     ins=[typ(k,v) for k,v in feeds.items()]
     g=h.make_graph(nodes,name,ins,[onnx.ValueInfoProto(name=o) for o in outs],initializer=list(inits))
     m=h.make_model(g,opset_imports=[h.make_opsetid(*o) for o in opsets],ir_version=10)
     so=ort.SessionOptions(); so.log_severity_level=3
     try:
-        s=ort.InferenceSession(m.SerializeToString(),so); r=s.run(None,feeds)
+        s=ort.InferenceSession(m.SerializeToString(),so); r=in_place(s,feeds,shared) if shared else s.run(None,feeds)
     except Exception as e: print('ORT',name,str(e)[:150]); return
     vis=[]
     for o,v in zip(outs,r):
@@ -368,3 +374,10 @@ for name,segments in (('',True),('_plain',False)):
     case('QEmbedLayerNormalization'+name,[M('QEmbedLayerNormalization',['i','t' if segments else '',*q,'m' if segments else '',*[k and k+'s' for k in q],*[k and k+'z' for k in q]],['y','n'])],
          {'i':rng.integers(0,5,(2,4)).astype(np.int32),**({'t':rng.integers(0,2,(2,4)).astype(np.int32),'m':rng.integers(0,2,(2,4)).astype(np.int32)} if segments else {})},['y','n'],opsets=MS,inits=inits)
 case('SampleOp',[M('SampleOp',['x'],['y'])],{'x':f32(2,3)},['y'],opsets=MS)
+
+# ---- layouts of blocks ----
+rng=np.random.default_rng(22)
+for name,steps,total,k in (('prompt',18,18,dict(scale=.3)),('step',1,30,dict(do_rotary=1))):
+    case('SparseAttention_'+name,[M('SparseAttention',['q','k','v','pk','pv','r','c','t','l']+(['cos','sin'] if name=='step' else []),['y','nk','nv'],num_heads=4,kv_num_heads=2,sparse_block_size=16,**k)],
+         {'q':f32(2,steps,64),'k':f32(2,steps,32),'v':f32(2,steps,32),'pk':f32(2,2,32,16),'pv':f32(2,2,32,16),'t':np.array(total,np.int32),'l':I(total,total)},['y','nk','nv'],opsets=MS,shared={'nk':'pk','nv':'pv'},
+         inits=[nh.from_array(I([0,1,2],[0,1,3]),'r'),nh.from_array(I([0,1,-1],[0,0,1]),'c')]+([nh.from_array(f32(32,8),n) for n in ('cos','sin')] if name=='step' else []))

@@ -16,9 +16,10 @@ rng = np.random.default_rng(0)
 
 
 class Case:
-    def __init__(self, op, inputs, nout=1, domain="", tol=None, decide=None, only=None, unused=(), base=21, fixed=None, **attrs):
+    def __init__(self, op, inputs, nout=1, domain="", tol=None, decide=None, only=None, unused=(), base=21, fixed=None, shared=None, **attrs):
         self.op, self.nout, self.domain, self.tol, self.decide = op, nout, domain, tol, decide
         self.only, self.unused, self.base, self.attrs = only, unused, base, attrs
+        self.shared = shared  # outputs that onnxruntime wants in the memory of inputs
         self.fixed = fixed  # from which operand on there are constants without static shapes, or "shapes": not without
         self.inputs = [v if v is None or isinstance(v, list) else np.asarray(v) for v in inputs]
 

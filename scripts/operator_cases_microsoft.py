@@ -243,7 +243,35 @@ def others():
         yield M("QEmbedLayerNormalization", [ids, rng.integers(0, 2, (b, s)).astype(np.int32) if segments else None, *tables, maybe(rng.integers(0, 2, (b, s)).astype(np.int32)), *scales, *zeros], 2, **one({}, dict(epsilon=.01)))
 
 
-FAMILIES = [experts, routers, streams, positions, decoders, ragged, others]
+def blocks_as_rows(seen):
+    """(layouts,n,n) of 0 and 1 as firsts of rows and columns."""
+    columns = [[int(c) for row in layout for c in np.nonzero(row)[0]] for layout in seen]
+    longest = max(map(len, columns))
+    firsts = np.concatenate([np.zeros((len(seen), 1)), np.cumsum(seen.sum(2), 1)], 1)
+    return firsts.astype(np.int32), np.array([c + [-1] * (longest - len(c)) for c in columns], np.int32)
+
+
+def sparse():
+    for _ in range(40):
+        t, b, kv, times, block, n = one(np.float32, np.float16), rng.integers(1, 3), rng.integers(1, 3), rng.integers(1, 4), 16, int(rng.integers(1, 5))
+        heads, d, longest = kv * times, 16, block * n
+        layouts = int(rng.choice([v for v in range(1, heads + 1) if heads % v == 0]))
+        seen = np.tril(rng.integers(0, 2, (layouts, n, n)))
+        seen[:, range(n), range(n)] = 1
+        total = int(rng.integers(1, longest + 1))
+        steps = one(1, total, int(rng.integers(1, total + 1)))
+        cache = [f(b, kv, longest, d, t=t), f(b, kv, longest, d, t=t)]
+        new = [f(b, steps, heads * d, t=t), f(b, steps, kv * d, t=t), f(b, steps, kv * d, t=t)]
+        if rng.random() < .3:
+            new = [f(b, steps, (heads + 2 * kv) * d, t=t), None, None]
+        table = [f(longest, d // 2, t=t), f(longest, d // 2, t=t)] if rng.random() < .4 else []
+        k = dict(do_rotary=1, rotary_interleaved=one(0, 1)) if table else one({}, dict(scale=.3))
+        rows = blocks_as_rows(seen)
+        yield M("SparseAttention", [*new, *cache, *rows, np.array(total, np.int32), np.full(b, total, np.int32), *table], 3, shared={"o1": "i3", "o2": "i4"}, fixed="shapes",
+                num_heads=int(heads), kv_num_heads=int(kv), sparse_block_size=block, **k)
+
+
+FAMILIES = [sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):

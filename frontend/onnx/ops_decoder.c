@@ -235,3 +235,159 @@ bool lower_decoder_attention(struct onnx_node *n)
     struct value *q = split_heads(n, with_bias(n, n->in[0], 0), c.heads);
     return b_done(n, join_heads(n, attend(n, q, kv[0], kv[1], sum)));
 }
+
+/* ---- SparseAttention: blocks of keys that blocks of queries see, by layouts that heads take in turn ---- */
+
+struct sparse {
+    struct onnx_node *n;
+    int64_t heads, groups, layouts, block;
+    struct value *before; /* (B): keys of each batch that were there */
+    struct value *total;  /* a list of one */
+};
+
+/* (layouts,blocks,blocks) of f32, 1 where a block is seen, from rows (layouts,blocks + 1) and columns of blocks. */
+static struct value *seen_blocks(const struct sparse *s)
+{
+    static const int64_t row[] = {1}, entry[] = {2};
+    struct onnx_node *n = s->n;
+    struct attrs a = {0};
+    struct value *firsts = b_cast(n->b, n->in[5], DT_I64), *columns = b_cast(n->b, n->in[6], DT_I64);
+    struct value *one = b_i64(n->b, 1), *entries = count_up(n, b_dim(n->b, columns, 1));
+    struct value *blocks = b_sub(n->b, b_dim(n->b, firsts, 1), one), *all = b_mul(n->b, blocks, blocks);
+    /* an entry's row: how many rows end at or before it; those behind the last row are put where none is */
+    struct value *ends = b_unsqueeze(n->b, b_slice(n->b, firsts, 1, INT64_MAX, 1), entry, 1);
+    struct value *behind = b_cast(n->b, b_2(n->b, OP_ge, entries, ends), DT_I64);
+    struct value *rows = b_reduce(n->b, OP_reduce_sum, behind, row, 1, false);
+    struct value *place = b_add(n->b, b_mul(n->b, rows, blocks), columns);
+    place = b_select(n->b, b_2(n->b, OP_lt, rows, blocks), place, all);
+    struct value *shape[] = {b_dim(n->b, firsts, 0), b_add(n->b, all, one), NULL};
+    struct value *empty = b_2(n->b, OP_expand, b_scalar(n->b, DT_F32, 0), b_concat(n->b, shape, 2, 0));
+    struct value *ones = b_2(n->b, OP_expand, b_scalar(n->b, DT_F32, 1), b_shape(n->b, place));
+    attr_set_int(&n->b->g->arena, &a, "axis", 1);
+    struct value *seen = b_op(n->b, OP_scatter_elements, (struct value *[]){empty, place, ones}, 3, &a);
+    shape[1] = shape[2] = blocks;
+    seen = b_slice(n->b, seen, 0, -1, 1);
+    return b_reshape(n->b, seen, b_concat(n->b, shape, 3, 0));
+}
+
+/* What is added to the scores, (B,heads,S,total). */
+static struct value *layout_mask(const struct sparse *s, struct value *steps)
+{
+    static const int64_t last[] = {-1}, order[] = {1, 0, 2, 3}, layout[] = {1};
+    struct onnx_node *n = s->n;
+    struct value *block = b_i64(n->b, s->block), *zero = b_scalar(n->b, DT_F32, 0);
+    struct value *i = b_unsqueeze(n->b, s->before, last, 1);
+    i = b_add(n->b, i, count_up(n, steps));
+    struct value *j = count_up(n, s->total), *dense = seen_blocks(s);
+    struct value *rows = b_gather(n->b, dense, b_div(n->b, i, block), 1);
+    struct value *seen = b_transpose(n->b, b_gather(n->b, rows, b_div(n->b, j, block), 3), order, 4);
+    struct value *past = b_unsqueeze(n->b, b_2(n->b, OP_le, j, b_unsqueeze(n->b, i, last, 1)), layout, 1);
+    struct value *sees = b_2(n->b, OP_and, b_2(n->b, OP_ne, seen, zero), past);
+    double filter = b_dtype(n->in[0]) == DT_F16 ? -65504 : -3.0e38;
+    struct value *mask = b_select(n->b, sees, b_like(n->b, n->in[0], 0), b_like(n->b, n->in[0], filter));
+    struct value *times = b_i64s(n->b, (int64_t[]){1, s->heads / s->layouts, 1, 1}, 4);
+    return s->heads == s->layouts ? mask : b_2(n->b, OP_tile, mask, times);
+}
+
+static struct value *rotated(const struct sparse *s, struct value *x, int64_t heads)
+{
+    static const int64_t last[] = {-1};
+    struct onnx_node *n = s->n;
+    struct attrs a = {0};
+    struct value *steps = count_up(n, b_dim(n->b, x, 1));
+    struct value *places = b_add(n->b, b_unsqueeze(n->b, s->before, last, 1), steps);
+    attr_set_int(&n->b->g->arena, &a, "interleaved", attr_int(&n->attrs, "rotary_interleaved", 0));
+    attr_set_int(&n->b->g->arena, &a, "num_heads", heads);
+    attr_set_int(&n->b->g->arena, &a, "rotary_embedding_dim", -1);
+    return b_op(n->b, OP_rotary_embedding, (struct value *[]){x, n->in[9], n->in[10], places}, 4, &a);
+}
+
+static bool sparse_attributes(struct sparse *s)
+{
+    struct onnx_node *n = s->n;
+    s->heads = attr_int(&n->attrs, "num_heads", 0), s->groups = attr_int(&n->attrs, "kv_num_heads", 0);
+    s->block = attr_int(&n->attrs, "sparse_block_size", 0);
+    if (s->heads < 1 || s->groups < 1 || s->heads > INT32_MAX || s->heads % s->groups || s->block < 1 ||
+        s->block > INT32_MAX)
+        return NODE_ERROR(n, "num_heads %lld, kv_num_heads %lld and sparse_block_size %lld do not go together",
+                          (long long)s->heads, (long long)s->groups, (long long)s->block);
+    for (int i = 3; i < 9; i++)
+        if (!b_in(n, i))
+            return NODE_ERROR(n, "input %d is left out, this operator needs it", i);
+    if ((b_in(n, 1) == NULL) != (b_in(n, 2) == NULL))
+        return NODE_ERROR(n, "one of key and value is left out");
+    bool rotates = attr_int(&n->attrs, "do_rotary", 0) != 0;
+    return !rotates || (b_in(n, 9) && b_in(n, 10)) ||
+           NODE_ERROR(n, "'cos_cache' or 'sin_cache' is left out, do_rotary needs both");
+}
+
+/* Shapes of the operands; query, key and value (B,S,heads * D), packed ones taken apart. */
+static bool sparse_operands(struct sparse *s, struct value *x[3])
+{
+    static const char *const names[] = {"'query'", "", "", "'past_key'", "", "'block_row_indices'",
+                                        "'block_col_indices'"};
+    static const int ranks[] = {3, 0, 0, 4, 0, 2, 2};
+    struct onnx_node *n = s->n;
+    struct dim_table *t = &n->b->g->dims;
+    int rank;
+    for (int i = 0; i < 7; i++)
+        if (ranks[i] && (!b_rank(n, n->in[i], names[i], &rank) ||
+                         (rank != ranks[i] && !NODE_ERROR(n, "%s has rank %d, expected %d", names[i], rank, ranks[i]))))
+            return false;
+    const dim_t *q = n->in[0]->type.dims, *past = n->in[3]->type.dims, *rows = n->in[5]->type.dims;
+    dim_t cache[] = {q[0], s->groups, past[2], past[3]}, columns[] = {rows[0], n->in[6]->type.dims[1]};
+    dim_t kv[] = {q[0], q[1], dim_mul(t, past[3], s->groups)};
+    dim_t width = dim_mul(t, past[3], b_in(n, 1) ? s->heads : s->heads + 2 * s->groups);
+    if (!dim_is_const(rows[0]) || rows[0] < 1 || s->heads % rows[0])
+        return NODE_ERROR(n, "the number of layouts of 'block_row_indices' is not known or does not divide %lld heads",
+                          (long long)s->heads);
+    s->layouts = rows[0];
+    if (!b_require(n->b, GUARD_EQUAL, q[2], width, "columns of 'query' and heads") ||
+        !b_has_dims(n, 1, "'key'", kv, 3) || !b_has_dims(n, 2, "'value'", kv, 3) ||
+        !b_has_dims(n, 3, "'past_key'", cache, 4) || !b_has_dims(n, 4, "'past_value'", cache, 4) ||
+        !b_has_dims(n, 6, "'block_col_indices'", columns, 2) ||
+        !b_has_dims(n, 8, "'key_total_sequence_lengths'", q, 1))
+        return false;
+    struct value *size = b_dim(n->b, n->in[3], 3), *from = b_i64(n->b, 0), *axis = b_i64(n->b, 2);
+    for (int i = 0; i < 3; i++) {
+        x[i] = b_in(n, 1) ? n->in[i] : NULL;
+        if (x[i])
+            continue;
+        struct value *to = b_add(n->b, from, b_mul(n->b, size, b_i64(n->b, i ? s->groups : s->heads)));
+        x[i] = b_op(n->b, OP_slice, (struct value *[]){n->in[0], from, to, axis}, 4, NULL);
+        from = to;
+    }
+    return !diag_failed(n->b->d);
+}
+
+bool lower_sparse_attention(struct onnx_node *n)
+{
+    static const int64_t front[] = {2}, list[] = {1}, flat[] = {-1};
+    struct sparse s = {.n = n};
+    struct value *x[3], *kv[2];
+    if (!sparse_attributes(&s) || !sparse_operands(&s, x))
+        return false;
+    s.total = b_reshape_to(n->b, b_cast(n->b, n->in[7], DT_I64), list, 1);
+    struct value *steps = b_dim(n->b, x[0], 1), *lengths = b_reshape_to(n->b, b_cast(n->b, n->in[8], DT_I64), flat, 1);
+    struct value *fresh = b_2(n->b, OP_eq, s.total, steps);
+    s.before = b_select(n->b, fresh, b_i64(n->b, 0), b_sub(n->b, lengths, steps));
+    for (int i = 0; attr_int(&n->attrs, "do_rotary", 0) && i < 2; i++)
+        x[i] = rotated(&s, x[i], i ? s.groups : s.heads);
+    struct value *zero = b_i64(n->b, 0), *axis = b_i64(n->b, 2);
+    for (int i = 0; i < 2; i++) {
+        struct value *rows = split_heads(n, x[1 + i], s.groups);
+        struct value *cache = b_op(n->b, OP_tensor_scatter, (struct value *[]){n->in[3 + i], rows, s.before}, 3, NULL);
+        if (n->nout > 1 + i)
+            n->out[1 + i] = cache;
+        kv[i] = b_op(n->b, OP_slice, (struct value *[]){cache, zero, s.total, axis}, 4, NULL);
+        kv[i] = b_unsqueeze(n->b, kv[i], front, 1);
+    }
+    const int64_t apart[] = {s.groups, s.heads / s.groups};
+    struct value *q = split_heads(n, x[0], s.heads), *mask = layout_mask(&s, steps), *size = b_dim(n->b, q, 3);
+    struct value *lead[] = {b_dim(n->b, q, 0), b_i64s(n->b, apart, 2), steps, size};
+    struct value *grouped = b_reshape(n->b, q, b_concat(n->b, lead, 4, 0));
+    lead[3] = s.total;
+    mask = b_reshape(n->b, mask, b_concat(n->b, lead, 4, 0));
+    struct value *y = attend(n, grouped, kv[0], kv[1], mask);
+    return b_done(n, join_heads(n, b_reshape_as(n->b, y, q)));
+}
