@@ -381,3 +381,6 @@ for name,steps,total,k in (('prompt',18,18,dict(scale=.3)),('step',1,30,dict(do_
     case('SparseAttention_'+name,[M('SparseAttention',['q','k','v','pk','pv','r','c','t','l']+(['cos','sin'] if name=='step' else []),['y','nk','nv'],num_heads=4,kv_num_heads=2,sparse_block_size=16,**k)],
          {'q':f32(2,steps,64),'k':f32(2,steps,32),'v':f32(2,steps,32),'pk':f32(2,2,32,16),'pv':f32(2,2,32,16),'t':np.array(total,np.int32),'l':I(total,total)},['y','nk','nv'],opsets=MS,shared={'nk':'pk','nv':'pv'},
          inits=[nh.from_array(I([0,1,2],[0,1,3]),'r'),nh.from_array(I([0,1,-1],[0,0,1]),'c')]+([nh.from_array(f32(32,8),n) for n in ('cos','sin')] if name=='step' else []))
+rng=np.random.default_rng(23)
+case('VarlenNGramHashMapping',[M('VarlenNGramHashMapping',['x','m','v','c','p','','e','s','t'],['y','z','u'],max_ngram_size=3,n_head_per_ngram=2,pad_id=7,reset_on_eos=1)],
+     {'x':rng.integers(0,3,9),'c':I(0,3,4,9),'p':rng.integers(0,3,(3,2)),'s':rng.integers(0,2,9).astype(np.int32),'t':rng.integers(0,2,(3,2)).astype(np.int32)},['y','z','u'],opsets=MS,inits=[nh.from_array(np.array(v),k) for k,v in (('m',[3,5,-7]),('v',[97,101,103,107]),('e',1))])

@@ -214,6 +214,11 @@ def others():
         segments = np.sort(rng.integers(0, 3, (b, s)), 1).astype(np.int32) if s else None
         yield M("NGramHashMapping", [tokens, factors, sizes, maybe(ids(b, most - 1)), maybe(np.arange(len(sizes), dtype=t) * 1000), maybe(np.array(1, t)), maybe(segments)],
                 2, max_ngram_size=most, n_head_per_ngram=heads, pad_id=one(2, 7), reset_on_eos=one(0, 1))
+        cu, batch = requests(b), b
+        packed_ids, packed_segments = ids(cu[-1]), maybe(rng.integers(0, 2, cu[-1]).astype(np.int32))
+        before = None if packed_segments is None else maybe(rng.integers(0, 2, (batch, most - 1)).astype(np.int32))
+        yield M("VarlenNGramHashMapping", [packed_ids, factors, sizes, cu, maybe(ids(batch, most - 1)), maybe(np.arange(len(sizes), dtype=t) * 1000), maybe(np.array(1, t)), packed_segments, before],
+                3 if before is not None else 2, fixed="shapes", max_ngram_size=most, n_head_per_ngram=heads, pad_id=one(2, 7), reset_on_eos=one(0, 1))
     i, m, z = rng.integers(0, 9, (2, 6)), np.array([3, 5, 7]), np.array([97, 101, 103, 107])
     for inputs, k in (([i, m[:2], z], {}), ([i, m, z[:3]], {}), ([i[0], m, z], {}), ([i, m, z, i[:, :1]], {}), ([i, m, z, None, None, np.array([1])], {}), ([i, m, z], dict(max_ngram_size=1)), ([i, m, z], dict(n_head_per_ngram=0))):
         yield M("NGramHashMapping", inputs, 2, **{"max_ngram_size": 3, "n_head_per_ngram": 2, "pad_id": 0, **k})

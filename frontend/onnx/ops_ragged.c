@@ -1,25 +1,15 @@
 /*
- * Operators of com.microsoft over the tokens of several requests, packed one behind the other: cu (B+1) says where each
- * begins. They work on rows (B,longest,...) that are filled up, from which the tokens are taken again.
+ * Operators of com.microsoft over the tokens of several requests (ragged.h): recurrences and convolutions.
  */
 #include "frontend/onnx/ops.h"
-
-struct ragged {
-    struct onnx_node *n;
-    struct value *tokens, *longest; /* how many there are, and in the longest request: lists of one */
-    struct value *batch;            /* requests, a list of one */
-    struct value *starts, *lengths; /* (B) */
-    struct value *from;             /* (B,longest): which token; valid: whether there is one */
-    struct value *valid;
-};
+#include "frontend/onnx/ragged.h"
 
 static struct value *part_of(struct onnx_node *n, struct value *x, int64_t from, int64_t to)
 {
     return b_slice(n->b, x, from, to, 0);
 }
 
-/* Of operand i (B+1) and x (tokens,...). */
-static bool read_ragged(struct ragged *r, struct onnx_node *n, int i, struct value *x)
+bool read_ragged(struct ragged *r, struct onnx_node *n, int i, struct value *x)
 {
     static const int64_t row[] = {1};
     int rank;
@@ -41,8 +31,7 @@ static bool read_ragged(struct ragged *r, struct onnx_node *n, int i, struct val
     return !diag_failed(n->b->d);
 }
 
-/* x (tokens,...) as (B,longest,...), 0 where there is no token. */
-static struct value *filled_up(const struct ragged *r, struct value *x)
+struct value *filled_up(const struct ragged *r, struct value *x)
 {
     struct onnx_node *n = r->n;
     int64_t behind[MAX_RANK];
@@ -64,8 +53,7 @@ static struct value *request_of(const struct ragged *r)
     return b_reduce(n->b, OP_reduce_sum, b_cast(n->b, behind, DT_I64), column, 1, false);
 }
 
-/* The tokens of rows (B,longest,width). */
-static struct value *taken(const struct ragged *r, struct value *rows)
+struct value *taken(const struct ragged *r, struct value *rows)
 {
     struct onnx_node *n = r->n;
     struct value *request = request_of(r), *start = b_gather(n->b, r->starts, request, 0);
