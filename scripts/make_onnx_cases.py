@@ -384,3 +384,9 @@ for name,steps,total,k in (('prompt',18,18,dict(scale=.3)),('step',1,30,dict(do_
 rng=np.random.default_rng(23)
 case('VarlenNGramHashMapping',[M('VarlenNGramHashMapping',['x','m','v','c','p','','e','s','t'],['y','z','u'],max_ngram_size=3,n_head_per_ngram=2,pad_id=7,reset_on_eos=1)],
      {'x':rng.integers(0,3,9),'c':I(0,3,4,9),'p':rng.integers(0,3,(3,2)),'s':rng.integers(0,2,9).astype(np.int32),'t':rng.integers(0,2,(3,2)).astype(np.int32)},['y','z','u'],opsets=MS,inits=[nh.from_array(np.array(v),k) for k,v in (('m',[3,5,-7]),('v',[97,101,103,107]),('e',1))])
+
+# ---- rows whose mask hides every key that is not behind them: what is behind stays hidden ----
+rng=np.random.default_rng(24)
+left=I([0,0,1,1],[1,1,1,1])
+case('MultiHeadAttention_left_padded',[M('MultiHeadAttention',['q','k','v','','m'],['y'],num_heads=2,unidirectional=1,mask_filter_value=-50.)],{'q':f32(2,4,6),'k':f32(2,4,6),'v':f32(2,4,6),'m':left},['y'],opsets=MS)
+case('Attention_left_padded',[M('Attention',['x','w','b','m'],['y'],num_heads=2,unidirectional=1,mask_filter_value=-50.)],{'x':f32(2,4,5),'m':left},['y'],opsets=MS,inits=[nh.from_array(f32(5,12),'w'),nh.from_array(f32(12),'b')])

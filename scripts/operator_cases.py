@@ -20,7 +20,7 @@ class Case:
         self.op, self.nout, self.domain, self.tol, self.decide = op, nout, domain, tol, decide
         self.only, self.unused, self.base, self.attrs = only, unused, base, attrs
         self.shared = shared  # outputs that onnxruntime wants in the memory of inputs
-        self.fixed = fixed  # from which operand on there are constants without static shapes, or "shapes": not without
+        self.fixed = fixed  # from which operand on there are constants without static shapes (-N: always), "shapes": not without
         self.inputs = [v if v is None or isinstance(v, list) else np.asarray(v) for v in inputs]
 
     def attributes(self, opset):

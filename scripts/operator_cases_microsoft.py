@@ -276,7 +276,103 @@ def sparse():
                 num_heads=int(heads), kv_num_heads=int(kv), sparse_block_size=block, **k)
 
 
-FAMILIES = [sparse, experts, routers, streams, positions, decoders, ragged, others]
+def fused():
+    floats = [np.float32, np.float16, np.float64]
+    for shape in ((3, 5), (2, 3, 7), (1,), (0, 4)):
+        for t in floats:
+            for op in ("Gelu", "QuickGelu", "BiasGelu", "FastGelu"):
+                k = dict(alpha=1.3) if op == "QuickGelu" else {}
+                bias = f(shape[-1], t=t) if op in ("BiasGelu", "FastGelu") else None
+                yield M(op, [f(*shape, t=t, scale=3), bias], **k)
+    for _ in range(60):
+        t, lead = one(*floats), one((), (2,), (2, 3), (1, 2, 2))
+        m, n, k = rng.integers(1, 6, 3)
+        a, b = one(0, 1), one(0, 1)
+        x, y = f(*lead, *((k, m) if a else (m, k)), t=t), f(*one((), lead, (1,) * len(lead)), *((n, k) if b else (k, n)), t=t)
+        yield M(one("FusedMatMul", "TransposeMatMul"), [x, y], transA=a, transB=b, alpha=one(1., .5))
+        if len(lead) > 1:
+            yield M("FusedMatMul", [f(lead[0], m, *lead[1:], k, t=t) if a else f(*lead, m, k, t=t), f(*lead, k, n, t=t)], transBatchA=a)
+        yield M("FusedMatMul", [f(*one((k,), (3, k)), t=t), f(*one((k,), (k, 2), (2, k, 3)), t=t)], alpha=one(1., 2.))
+        act = one(dict(activation="Relu"), dict(activation="LeakyRelu", activation_alpha=.2), dict(activation="Tanh"), dict(activation="Sigmoid"), dict(activation="HardSigmoid", activation_alpha=.3, activation_beta=.6), dict(activation="Elu", activation_alpha=.7))
+        yield M("FusedGemm", [f(*((k, m) if a else (m, k))), f(*((n, k) if b else (k, n))), maybe(f(*one((n,), (m, n), (1, n), (m, 1), ())))], transA=a, transB=b, alpha=one(1., .5), beta=one(1., .3), **act)
+        if "HardSigmoid" in act.values():
+            act = dict(activation="HardSigmoid", activation_params=[.3, .6])
+        elif "activation_alpha" in act:
+            act = dict(activation="LeakyRelu", activation_params=[.2])
+        dims = rng.integers(1, 3)
+        yield M("FusedConv", [f(2, 4, *rng.integers(3, 7, dims)), w := f(6, 2, *rng.integers(1, 4, dims)), maybe(f(6))], group=2, pads=[int(v) for v in rng.integers(0, 2, 2 * dims)], strides=[int(v) for v in rng.integers(1, 3, dims)], **(act if act.get("activation") != "Elu" else {}))
+    for _ in range(60):
+        t, lead, h = one(np.float32, np.float16), one((2, 3), (4,), (1, 1)), rng.integers(1, 9)
+        x = f(*lead, h, t=t)
+        skip = f(*one(lead, lead[1:] if len(lead) > 1 else lead), h, t=t) if rng.random() < .3 else f(*lead, h, t=t)
+        outs = one((1, ()), (4, (1, 2)))
+        yield M("SkipLayerNormalization", [x, skip, f(h, t=t), maybe(f(h, t=t)), maybe(f(h, t=t))], outs[0], unused=outs[1], **one({}, dict(epsilon=.01)))
+        yield M("SkipSimplifiedLayerNormalization", [x, skip, f(h, t=t), maybe(f(h, t=t))], outs[0], unused=outs[1], **one({}, dict(epsilon=.01)))
+        b, s = rng.integers(1, 4), rng.integers(1, 6)
+        ids, segments = rng.integers(0, 5, (b, s)).astype(np.int32), rng.random() < .6
+        yield M("EmbedLayerNormalization", [ids, rng.integers(0, 2, (b, s)).astype(np.int32) if segments else None, f(5, h, t=t), f(6, h, t=t), f(2, h, t=t) if segments else None, f(h, t=t), f(h, t=t), maybe(rng.integers(0, 2, (b, s)).astype(np.int32)), maybe(rng.integers(0, 6, (b, s)).astype(np.int32), .3)],
+                one(2, 3), **one({}, dict(epsilon=.01)))
+    for t in (np.float32, np.float64):
+        for n, m, k in ((3, 4, 5), (1, 1, 1), (2, 7, 3)):
+            for metric in ("euclidean", "sqeuclidean"):
+                yield M("CDist", [f(n, k, t=t), f(m, k, t=t)], metric=metric)
+    for shape in ((3, 3), (2, 4, 4), (1, 1), (2, 3, 2, 2)):
+        yield M("Inverse", [f(*shape, t=one(np.float32, np.float64)) + 3 * np.eye(shape[-1], dtype=np.float32)])
+    for _ in range(30):
+        n, mode = rng.integers(1, 4), one("bilinear", "nearest")
+        boxes = np.sort(rng.uniform(-.2, 1.2, (n, 2, 2)), 1).reshape(n, 4).astype(np.float32)
+        yield M("CropAndResize", [f(2, 3, 6, 7), boxes, rng.integers(0, 2, n).astype(np.int32), rng.integers(1, 6, 2).astype(np.int32)], mode=mode, fixed=-3, **one({}, dict(extrapolation_value=9.)))
+        pads = rng.integers(0, 3, 4)
+        yield M("Pad", [f(3, 4), pads, maybe(np.array([2.5], np.float32))], mode="constant")
+        yield M("Pad", [f(3, 4), pads % 3], mode=one("reflect", "edge"))
+        yield M("Trilu", [f(*one((3, 4), (2, 3, 3))), maybe(np.array(rng.integers(-3, 4)))], upper=one(0, 1))
+        yield M("GatherND", [f(3, 4, 2), rng.integers(-2, 2, (2, one(1, 2, 3)))])
+        yield M("Unique", [rng.integers(0, 4, rng.integers(1, 9)).astype(np.float32)], 3)
+        yield M("ExpandDims", [f(2, 3), np.array(rng.integers(-3, 3), np.int32)])
+        yield M("Range", [np.array(v, np.float32) for v in (rng.integers(-3, 3), rng.integers(3, 9), one(1, 2, .5))])
+
+
+def attentions():
+    for _ in range(60):
+        b, s, n, d, p, t = rng.integers(1, 4), rng.integers(1, 6), rng.integers(1, 4), rng.integers(1, 5), rng.integers(0, 4), np.float32
+        h, total = n * d, s + p
+        past = f(2, b, n, p, d, t=t) if p else None
+        mask = one(None, rng.integers(1, total + 1, b).astype(np.int32), rng.integers(0, 2, (b, total)).astype(np.int32), rng.integers(0, 2, (b, s, total)).astype(np.int32))
+        k = dict(num_heads=int(n), unidirectional=one(0, 1), **one({}, dict(scale=.3)), **one({}, dict(mask_filter_value=-50.)))
+        yield M("Attention", [f(b, s, 5, t=t), f(5, 3 * h, t=t), f(3 * h, t=t), mask, past, maybe(f(b, n, s, total, t=t), .3) if past is None else None], 2 if past is not None else one(1, 2), tol=(1e-2, 2e-3), **k)
+        kv = int(rng.integers(1, 6)) if not p else s
+        q, key, value = f(b, s, h, t=t), f(b, kv, h, t=t), f(b, kv, h, t=t)
+        mask = one(None, None, rng.integers(0, 2, (b, kv + p)).astype(np.int32))
+        cache = [f(b, n, p, d, t=t), f(b, n, p, d, t=t)] if p else [None, None]
+        yield M("MultiHeadAttention", [q, key, value, maybe(f(3 * h, t=t)), mask, maybe(f(one(1, b), one(1, n), s, kv + p, t=t), .4), *cache], 3 if p else one(1, 3), num_heads=int(n), tol=(1e-2, 2e-3), **one({}, dict(scale=.3)),
+                **(one({}, dict(unidirectional=1)) if kv == s else {}), **one({}, dict(mask_filter_value=-50.)))
+    for _ in range(80):
+        b, s, kv, times, d, t = rng.integers(1, 4), rng.integers(1, 5), rng.integers(1, 3), rng.integers(1, 4), one(8, 16), one(np.float32, np.float16)
+        n, past = kv * times, int(rng.integers(0, 5))
+        s = s if not past or b == 1 else 1
+        total = past + s
+        lengths = np.full(b, total - 1, np.int32)
+        first = past == 0
+        short = first and rng.random() < .3  # rows behind a length are nothing that anyone reads
+        lengths = rng.integers(0, s, b).astype(np.int32) if short else lengths
+        caches = [f(b, kv, past, d, t=t), f(b, kv, past, d, t=t)] if past or rng.random() < .5 else [None, None]
+        new = [f(b, s, n * d, t=t), f(b, s, kv * d, t=t), f(b, s, kv * d, t=t)]
+        if rng.random() < .3:
+            new = [f(b, s, (n + 2 * kv) * d, t=t), None, None]
+        table = [f(9, d // 2, t=t), f(9, d // 2, t=t)] if d == 16 and rng.random() < .5 else []
+        k = dict(do_rotary=1, rotary_interleaved=one(0, 1)) if table else {}
+        k.update(one({}, dict(scale=.3)), **one({}, {}, dict(softcap=2.)), **({} if short else one({}, {}, dict(local_window_size=2))), **one({}, {}, dict(smooth_softmax=1)))
+        yield M("GroupQueryAttention", [*new, *caches, lengths, np.array(total, np.int32), *table], 3, num_heads=int(n), kv_num_heads=int(kv), fixed="shapes", tol=(1e-2, 5e-3) if t is np.float16 else None, **k)
+    for _ in range(40):
+        b, s, n, d, t = rng.integers(1, 4), rng.integers(1, 5), rng.integers(1, 4), 2 * rng.integers(1, 5), one(np.float32, np.float16)
+        x = f(b, n, s, d, t=t) if rng.random() < .5 else f(b, s, n * d, t=t)
+        part = d >= 4 and rng.random() < .4
+        half = d // 4 if part else d // 2
+        k = dict(num_heads=int(n), rotary_embedding_dim=int(2 * half)) if part else one(dict(num_heads=int(n)), {})
+        yield M("RotaryEmbedding", [x, one(np.array([rng.integers(0, 4)]), rng.integers(0, 8, (b, s))), f(9, half, t=t), f(9, half, t=t)], interleaved=one(0, 1), fixed="shapes", **k)
+
+
+FAMILIES = [fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):

@@ -38,21 +38,20 @@ static struct value *where(struct onnx_node *n, struct value *test, struct value
 
 /* ---- what is added to the scores ---- */
 
-/*
- * (...,S,T): 0 where query i may see key j, else `filter`. Query i is at place i + T - S; `window`
- * > 0: so many keys back at most.
- */
-static struct value *causal_mask(struct onnx_node *n, struct value *q, struct value *k,
-                                 int64_t window, double filter)
+/* What hides a key whatever else is added: the lowest value that a sum with a mask leaves finite. */
+static double hidden(const struct onnx_node *n)
+{
+    return b_dtype(n->in[0]) == DT_F16 ? -65504 : -3.0e38;
+}
+
+/* (S,T): 0 where query i may see key j, else hidden. Query i is at place i + T - S. */
+static struct value *causal_mask(struct onnx_node *n, struct value *q, struct value *k)
 {
     static const int64_t last[] = {-1};
     struct value *s = b_dim(n->b, q, 2), *t = b_dim(n->b, k, 2);
     struct value *i = count_up(n, s), *j = count_up(n, t);
     i = b_unsqueeze(n->b, b_add(n->b, i, b_sub(n->b, t, s)), last, 1);
-    struct value *sees = b_2(n->b, OP_le, j, i);
-    if (window > 0)
-        sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
-    return where(n, sees, b_like(n->b, q, 0), b_like(n->b, q, filter));
+    return where(n, b_2(n->b, OP_le, j, i), b_like(n->b, q, 0), b_like(n->b, q, hidden(n)));
 }
 
 /* From lengths (B): keys behind a length are hidden, and those before `starts` (B) where given. */
@@ -197,7 +196,7 @@ static bool packed_attention(struct onnx_node *n, struct value *qkv, struct valu
     double filter = attr_float(&n->attrs, "mask_filter_value", -10000);
     struct value *sum = mask ? mask_of(n, mask, q, k, filter) : NULL;
     if (attr_int(&n->attrs, "unidirectional", 0))
-        sum = plus(n, sum, causal_mask(n, q, k, 0, filter));
+        sum = plus(n, sum, causal_mask(n, q, k));
     sum = plus(n, sum, bias);
     if (n->nout > 1 && n->wanted[1])
         n->out[1] = b_concat(
@@ -298,7 +297,7 @@ bool lower_multi_head_attention(struct onnx_node *n)
     if (mask)
         sum = mask_of(n, mask, qkv[0], qkv[1], filter);
     if (attr_int(&n->attrs, "unidirectional", 0))
-        sum = plus(n, sum, causal_mask(n, qkv[0], qkv[1], 0, filter));
+        sum = plus(n, sum, causal_mask(n, qkv[0], qkv[1]));
     sum = plus(n, sum, b_in(n, 5));
     return b_done(n, join_heads(n, attend(n, qkv[0], qkv[1], qkv[2], sum)));
 }
@@ -420,7 +419,6 @@ static struct value *gqa_mask(struct onnx_node *n, struct value *queries, struct
 {
     static const int64_t places[] = {1, 2, 3}, last[] = {-1};
     int64_t window = attr_int(&n->attrs, "local_window_size", -1);
-    double filter = b_dtype(n->in[0]) == DT_F16 ? -65504 : -3.0e38;
     struct value *j = count_up(n, keys), *i = count_up(n, queries);
     i = b_unsqueeze(n->b, i, last, 1);
     i = b_add(n->b, i, b_unsqueeze(n->b, before, places, 3));
@@ -428,7 +426,7 @@ static struct value *gqa_mask(struct onnx_node *n, struct value *queries, struct
     sees = b_2(n->b, OP_and, sees, own);
     if (window > 0)
         sees = b_2(n->b, OP_and, sees, b_2(n->b, OP_gt, j, b_sub(n->b, i, b_i64(n->b, window))));
-    return where(n, sees, b_like(n->b, n->in[0], 0), b_like(n->b, n->in[0], filter));
+    return where(n, sees, b_like(n->b, n->in[0], 0), b_like(n->b, n->in[0], hidden(n)));
 }
 
 /* A key of zeros more, with a score of its own: `sink` (heads), or 0. */
