@@ -6,9 +6,8 @@
 #include "backend/lower/strict_image.h"
 
 #include "backend/lower/product.h"
+#include "backend/tile/limits.h"
 #include "neff/isa/cost.h"
-
-enum { QUARTERS = 4 }; /* of the partitions: engines begin at multiples of one */
 
 int64_t image_partitions(const struct strict_image *m)
 {
@@ -47,10 +46,10 @@ static double gain_of(const struct machine *machine, const struct strict_image *
 
 void image_stack(const struct machine *machine, struct strict_image *m, int64_t out_channels, int64_t blocks)
 {
-    int64_t quarter = machine->partitions / QUARTERS, step = quarter ? ceil_div(m->chunk, quarter) * quarter : 0;
+    int64_t step = tile_start_unit(machine, m->chunk);
     struct strict_image best = *m;
     double most = 0;
-    if (m->chunks > 1 || m->folds || m->by_grid || m->fh * m->fw > 1 || !step)
+    if (m->chunks > 1 || m->folds || m->by_grid || m->fh * m->fw > 1)
         return;
     for (int64_t rows = 1; rows <= m->kh; rows++)
         for (int64_t cols = 1; cols <= m->kw && rows * cols * step <= machine->partitions; cols++) {

@@ -24,10 +24,9 @@ static int64_t partitions_covered(const struct ap *a, int64_t apart)
     return n;
 }
 
-/* Multiples of which partition are good starts for that many. */
-static int64_t start_unit(const struct tile_context *c, int64_t covered)
+int64_t tile_start_unit(const struct machine *m, int64_t covered)
 {
-    return covered <= GROUP ? GROUP : covered <= 2 * GROUP ? 2 * GROUP : c->m->partitions;
+    return covered <= GROUP ? GROUP : covered <= 2 * GROUP ? 2 * GROUP : m->partitions;
 }
 
 /* The start that is wrong whatever variables are, or the first that a variable makes wrong; -1: none is. */
@@ -54,7 +53,7 @@ bool tile_check_start(const struct tile_context *c, const struct insn *n, int op
     int64_t apart = partition_step(c, a);
     if (apart < 1 || !dim_is_const(a->offset.base) || a->offset.base < 0)
         return true; /* for bounds to judge */
-    int64_t covered = partitions_covered(a, apart), unit = start_unit(c, covered),
+    int64_t covered = partitions_covered(a, apart), unit = tile_start_unit(c->m, covered),
             start = wrong_start(c, a, apart, unit);
     if (start < 0)
         return true;

@@ -7,8 +7,10 @@
 
 #include "backend/tile/rules.h"
 
-/* Engines reach partitions by groups: up to 32 partitions start at a multiple of 32, up to 64 at 0 or 64, more at 0. An
- * operand that does not start so is refused on strict targets. DMA starts anywhere. */
+/* Engines reach partitions by groups: up to 32 partitions start at a multiple of 32, up to 64 at 0 or 64, more at 0.
+ * DMA starts anywhere. So many partitions start at multiples of: */
+int64_t tile_start_unit(const struct machine *m, int64_t partitions);
+/* An operand that does not start so is refused on strict targets. */
 bool tile_check_start(const struct tile_context *c, const struct insn *n, int operand, struct diag *d);
 
 /* Rows of LIMIT's instructions, and the types of what they write. */
