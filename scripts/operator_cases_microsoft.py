@@ -372,7 +372,84 @@ def attentions():
         yield M("RotaryEmbedding", [x, one(np.array([rng.integers(0, 4)]), rng.integers(0, 8, (b, s))), f(9, half, t=t), f(9, half, t=t)], interleaved=one(0, 1), fixed="shapes", **k)
 
 
-FAMILIES = [fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
+def small(t, *shape):
+    n = np.iinfo(t)
+    return rng.integers(n.min, n.max + 1, shape).astype(t)
+
+
+def quantised():
+    scale = lambda *d: rng.uniform(.01, .1, d).astype(np.float32)
+    for _ in range(40):
+        t, u, shape = one(np.int8, np.uint8), one(np.int8, np.uint8), one((3, 5), (2, 3, 4), (7,))
+        zero = lambda v=t, *d: small(v, *d)
+        other = one(shape, shape[-1:], (1,) * len(shape))
+        for op in ("QLinearAdd", "QLinearMul"):
+            yield M(op, [small(t, *shape), scale(), zero(), small(t, *other), scale(), zero(), scale(), zero()])
+        for op, k in (("QLinearLeakyRelu", dict(alpha=.3)), ("QLinearSigmoid", {})):
+            yield M(op, [small(t, *shape), scale(), zero(), scale(), zero()], **k)
+        yield M("QLinearSoftmax", [small(t, *shape), scale(), zero(), np.float32(1 / 256), np.array(np.iinfo(t).min, t)], axis=int(rng.integers(-1, len(shape))), opset=13)
+        last = one(0, 1)
+        image = small(t, 2, 5, 6, 3) if last else small(t, 2, 3, 5, 6)
+        yield M("QLinearGlobalAveragePool", [image, scale(), zero(), scale(), zero()], channels_last=last)
+        yield M("QLinearAveragePool", [image, scale(), zero(), scale(), zero()], channels_last=last, kernel_shape=[2, 3], strides=[int(v) for v in rng.integers(1, 3, 2)], pads=[int(v) for v in rng.integers(0, 2, 4)], count_include_pad=one(0, 1), ceil_mode=one(0, 0, 1))
+        parts = []
+        for n in range(one(1, 2, 3)):
+            parts += [small(t, 2, rng.integers(1, 4), 3), scale(), zero()]
+        yield M("QLinearConcat", [scale(), zero(), *parts], axis=1)
+        yield M("QLinearWhere", [rng.random(shape) > .5, small(t, *shape), scale(), zero(), small(t, *other), scale(), zero(), scale(), zero()])
+        yield M("NhwcMaxPool", [small(t, 2, 6, 7, 3)], kernel_shape=[3, 2], strides=[int(v) for v in rng.integers(1, 3, 2)], pads=[int(v) for v in rng.integers(0, 2, 4)], **one({}, dict(dilations=[2, 1])), **one({}, dict(ceil_mode=1)))
+        m, n, k, a, b = *rng.integers(1, 7, 3), one(0, 1), one(0, 1)
+        columns = one((), (n,))
+        t8 = np.uint8
+        yield M("QGemm", [small(t8, *((k, m) if a else (m, k))), scale(), small(t8), small(np.int8, *((n, k) if b else (k, n))), scale(*columns), small(np.int8, *columns), maybe(small(np.int32, n) // 2**20), *one([], [scale(), small(t8)])], transA=a, transB=b, alpha=one(1., .5))
+        yield M("MatMulIntegerToFloat", [small(t8, m, k), small(u, k, n), scale(), scale(*columns), maybe(small(t8)), maybe(small(u, *columns)), maybe(f(n))])
+        yield M("DynamicQuantizeMatMul", [f(m, k), small(t8, k, n), scale(*columns), maybe(small(t8, *columns)), maybe(f(n))], fixed=-1)
+        for w in (np.int8, np.uint8, np.int16, np.uint16):
+            yield M("QuantizeLinear", [f(3, 4), *one([scale(), small(w)], [scale(4), small(w, 4)])], axis=1)
+            yield M("DequantizeLinear", [small(w, 3, 4), *one([scale(), small(w)], [scale(4), small(w, 4)])], axis=1)
+        channels = small(t, 2, 7, 6, 4) if last else small(t, 2, 4, 7, 6)
+        yield M("QLinearConv", [channels, scale(), zero(), small(np.int8, 6, 2, 3, 2) // 4, scale(), np.int8(0), scale() * 40, zero(), maybe(small(np.int32, 6) // 2**20)], channels_last=last, group=2, kernel_shape=[3, 2], strides=[int(v) for v in rng.integers(1, 3, 2)], pads=[int(v) for v in rng.integers(0, 2, 4)])
+    for _ in range(60):
+        n, k, block, bits = rng.integers(1, 9), int(rng.integers(1, 80)), one(16, 32), one(2, 4, 8)
+        blocks = -(-k // block)
+        w = small(np.uint8, n, blocks, block * bits // 8)
+        zeros = one(None, small(np.uint8, n, -(-blocks * bits // 8)), f(n, blocks) * 4 + 8 if bits == 4 else None)
+        yield M("MatMulNBits", [f(*one((3, k), (2, 3, k), (1, k))), w, np.abs(f(n, blocks, scale=.02)), zeros, None, maybe(f(n))], N=int(n), K=k, block_size=block, bits=bits, tol=(1e-2, 1e-2) if bits == 2 else (1e-3, 1e-3), fixed=-1)
+        k = 16 * rng.integers(1, 4)
+        yield M("MatMulBnb4", [f(3, k), small(np.uint8, n * k // 2), np.abs(f(n * k // 16))], N=int(n), K=int(k), block_size=16, quant_type=one(0, 1), fixed=-1)
+
+
+def gates():
+    for _ in range(40):
+        t, lead, h = one(*HALVES), one((3,), (2, 3)), int(rng.integers(1, 7))
+        x = f(*lead, h, t=t)
+        yield M("ScaledSiLU", [x, maybe(f(t=one(*HALVES)))], **one({}, dict(alpha=1.7)))
+        yield M("GatedAdd", [x, f(*lead, h, t=t), f(*lead, 1, t=t)])
+        k = int(rng.integers(1, 5))
+        yield M("GatedAdd", [x, f(*lead, h, t=t), f(*lead, k, t=t), f(k, 1, t=t)])
+        parts = int(rng.integers(1, 4))
+        wide = f(*lead, parts * h, t=t)
+        yield M("GatedRMSNorm", [wide, f(h, t=t), f(*lead, parts * h, t=t)], **one({}, dict(activation="sigmoid"), dict(activation="swish", epsilon=.01)))
+        yield M("BranchwiseRMSNorm", [f(*lead, parts, h, t=t), maybe(f(*one((h,), (parts, h), (parts * h,)), t=one(*HALVES)))])
+        yield M("BranchwiseRMSNorm", [wide, maybe(f(*one((h,), (parts, h), (parts * h,)), t=one(*HALVES)))], num_branches=parts)
+        yield M("LinearAttentionGate", [x, f(h), f(h), f(*lead, h, t=t)], 2)
+        yield M("LinearAttentionGate", [x, f(h), f(h)])
+        yield M("UnfoldTensor", [f(2, 6, 5)], dim=one(1, 2, -1), size=int(rng.integers(1, 5)), **one({}, dict(step=2)))
+        m, k, n = rng.integers(1, 6, 3)
+        yield M("MatMulInteger16", [small(np.int16, *one((m, k), (2, m, k))), small(np.int16, k, n)])
+        yield M("NGramRepeatBlock", [rng.integers(0, 3, (2, int(rng.integers(1, 9)))), f(2, 5)], ngram_size=int(rng.integers(1, 4)))
+        b, s, qh, dk, dv = rng.integers(1, 3), rng.integers(1, 5), one(1, 2, 4), rng.integers(1, 5), rng.integers(1, 5)
+        kvh, rule = one(1, 2, 4), one("linear", "gated", "delta", "gated_delta")
+        if max(qh, kvh) % min(qh, kvh) == 0:
+            decay = -np.abs(f(b, s, one(kvh, kvh * dk))) if "gated" in rule else None
+            beta = np.abs(f(b, s, one(1, kvh))) if "delta" in rule else None
+            yield M("LinearAttention", [f(b, s, qh * dk), f(b, s, kvh * dk, scale=.5), f(b, s, kvh * dv), maybe(f(b, kvh, dk, dv)), decay, beta], 2, q_num_heads=qh, kv_num_heads=kvh, update_rule=rule, **one({}, dict(scale=.3)))
+        c, taps, dilation, last = rng.integers(1, 5), rng.integers(1, 5), one(1, 1, 2), one(0, 1)
+        length = (taps - 1) * dilation
+        yield M("CausalConvWithState", [f(b, s, c, t=t) if last else f(b, c, s, t=t), f(c, 1, taps, t=t), maybe(f(c, t=t)), maybe(f(b, length, c, t=t) if last else f(b, c, length, t=t))], 2, activation=one("none", "silu"), channels_last=last, fixed=1, **one({}, {}, dict(dilation=dilation)) if dilation == 1 else dict(dilation=2))
+
+
+FAMILIES = [quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):
