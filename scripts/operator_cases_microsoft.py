@@ -449,7 +449,21 @@ def gates():
         yield M("CausalConvWithState", [f(b, s, c, t=t) if last else f(b, c, s, t=t), f(c, 1, taps, t=t), maybe(f(c, t=t)), maybe(f(b, length, c, t=t) if last else f(b, c, length, t=t))], 2, activation=one("none", "silu"), channels_last=last, fixed=1, **one({}, {}, dict(dilation=dilation)) if dilation == 1 else dict(dilation=2))
 
 
-FAMILIES = [quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
+def words():
+    for _ in range(40):
+        n, longest, window, size, filters = rng.integers(1, 5), rng.integers(1, 8), 1, rng.integers(1, 5), rng.integers(1, 5)
+        window = int(rng.integers(1, longest + 1))
+        letters = rng.integers(1, 9, (n, longest)).astype(np.int32)
+        for i in range(n):
+            letters[i, rng.integers(1, longest + 1):] = 0
+        k = one({}, dict(conv_window_size=window, embedding_size=int(filters), char_embedding_size=int(size)))
+        yield M("WordConvEmbedding", [letters, f(filters, 1, window, size), f(filters), f(9, size)], fixed=1, **k)
+    s, w, b, c = np.ones((1, 4), np.int32), f(3, 1, 2, 5), f(3), f(9, 5)
+    for inputs, k in (([s[:, :1], w, b, c], {}), ([s, w, b, f(9, 4)], {}), ([s, w, f(2), c], {}), ([s, w, b, c], dict(embedding_size=4))):
+        yield M("WordConvEmbedding", inputs, **k)
+
+
+FAMILIES = [words, quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):

@@ -320,3 +320,46 @@ bool lower_conv_transpose_dynamic_pads(struct onnx_node *n)
     struct value *cut[] = {y, b_slice(n->b, pads, 0, spatial, 0), to, b_concat(n->b, axes, spatial, 0)};
     return b_done(n, b_op(n->b, OP_slice, cut, 4, NULL));
 }
+
+/* An attribute that repeats a size: left out, or equal to it. */
+static bool repeats(struct onnx_node *n, const char *attribute, dim_t size)
+{
+    int64_t given = attr_int(&n->attrs, attribute, 0);
+    return !attr_find(&n->attrs, attribute) ||
+           b_require(n->b, GUARD_EQUAL, given, size, arena_printf(&n->b->g->arena, "attribute '%s'", attribute));
+}
+
+/* Words (N,L) of characters, 0 behind the last, to (N,F): the largest tanh of a convolution over embedded characters, at
+ * places that lie in the word; 0 for a word that begins with 0. */
+bool lower_word_conv_embedding(struct onnx_node *n)
+{
+    static const char *const names[] = {"'Sequence'", "'W'", "'B'", "'C'"};
+    static const int ranks[] = {2, 4, 1, 2};
+    static const int64_t plane[] = {1}, last[] = {3}, places[] = {2}, row[] = {1};
+    struct value *words = n->in[0], *zero = b_like(n->b, words, 0);
+    int rank;
+    for (int i = 0; i < 4; i++) {
+        if (!b_rank(n, n->in[i], names[i], &rank))
+            return false;
+        if (rank != ranks[i])
+            return NODE_ERROR(n, "%s has rank %d, expected %d", names[i], rank, ranks[i]);
+    }
+    const dim_t *w = n->in[1]->type.dims, *table = n->in[3]->type.dims;
+    if (!b_has_dims(n, 1, names[1], (dim_t[]){w[0], 1, w[2], table[1]}, 4) || !b_has_dims(n, 2, names[2], w, 1) ||
+        !b_require(n->b, GUARD_AT_MAX, w[2], words->type.dims[1], "the window and characters of a word") ||
+        !repeats(n, "embedding_size", w[0]) || !repeats(n, "conv_window_size", w[2]) ||
+        !repeats(n, "char_embedding_size", table[1]))
+        return false;
+    struct value *x = b_gather(n->b, n->in[3], b_2(n->b, OP_max, words, zero), 0);
+    struct value *in[] = {b_unsqueeze(n->b, x, plane, 1), n->in[1], n->in[2]};
+    struct value *y = b_squeeze(n->b, b_1(n->b, OP_tanh, b_op(n->b, OP_conv, in, 3, NULL)), last, 1);
+    struct value *letters = b_cast(n->b, b_2(n->b, OP_gt, words, zero), DT_I64);
+    struct value *length = b_reduce(n->b, OP_reduce_sum, letters, row, 1, true);
+    struct value *at = count_up(n, b_dim(n->b, y, 2)), *end = b_add(n->b, at, b_dim(n->b, n->in[1], 2));
+    struct value *first = b_2(n->b, OP_eq, at, b_i64(n->b, 0));
+    struct value *inside = b_2(n->b, OP_or, first, b_2(n->b, OP_le, end, length));
+    y = b_select(n->b, b_unsqueeze(n->b, inside, plane, 1), y, b_like(n->b, y, -INFINITY));
+    y = b_reduce(n->b, OP_reduce_max, y, places, 1, false);
+    struct value *begun = b_2(n->b, OP_gt, b_slice(n->b, words, 0, 1, 1), zero);
+    return b_done(n, b_select(n->b, begun, y, b_like(n->b, y, 0)));
+}
