@@ -391,3 +391,7 @@ left=I([0,0,1,1],[1,1,1,1])
 case('MultiHeadAttention_left_padded',[M('MultiHeadAttention',['q','k','v','','m'],['y'],num_heads=2,unidirectional=1,mask_filter_value=-50.)],{'q':f32(2,4,6),'k':f32(2,4,6),'v':f32(2,4,6),'m':left},['y'],opsets=MS)
 case('Attention_left_padded',[M('Attention',['x','w','b','m'],['y'],num_heads=2,unidirectional=1,mask_filter_value=-50.)],{'x':f32(2,4,5),'m':left},['y'],opsets=MS,inits=[nh.from_array(f32(5,12),'w'),nh.from_array(f32(12),'b')])
 case('WordConvEmbedding',[M('WordConvEmbedding',['x','w','b','c'],['y'])],{'x':I([1,2,3,4],[5,2,0,0],[3,0,0,0],[1,2,8,0])},['y'],opsets=MS,inits=[nh.from_array(f32(*d),k) for k,d in (('w',(3,1,2,4)),('b',(3,)),('c',(9,4)))])
+
+# ---- a place that is whole but for the last bit ----
+rng=np.random.default_rng(25)
+case('Resize_symmetric_ceil',[h.make_node('Resize',['x','','s'],['y'],mode='nearest',nearest_mode='ceil',coordinate_transformation_mode='half_pixel_symmetric')],{'x':f32(1,2,5,6)},['y'],opsets=(('',19),),inits=[nh.from_array(F([1,1,1.5,.5]),'s')])

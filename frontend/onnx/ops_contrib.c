@@ -329,8 +329,8 @@ static bool repeats(struct onnx_node *n, const char *attribute, dim_t size)
            b_require(n->b, GUARD_EQUAL, given, size, arena_printf(&n->b->g->arena, "attribute '%s'", attribute));
 }
 
-/* Words (N,L) of characters, 0 behind the last, to (N,F): the largest tanh of a convolution over embedded characters, at
- * places that lie in the word; 0 for a word that begins with 0. */
+/* Words (N,L) of characters, 0 behind the last, to (N,F): the largest tanh of a convolution over embedded characters,
+ * at places that lie in the word; 0 for a word that begins with 0. */
 bool lower_word_conv_embedding(struct onnx_node *n)
 {
     static const char *const names[] = {"'Sequence'", "'W'", "'B'", "'C'"};

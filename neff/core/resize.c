@@ -14,6 +14,16 @@ static double unscaled(const struct resized_axis *r, double at)
     return r->single ? (double)(float)x : x;
 }
 
+/* The same for a sum that is meant to be whole: 1 / 6 + 0.5 / 1.5 - 0.5. */
+static double symmetric(const struct resized_axis *r, double at)
+{
+    double in = (double)r->in, out = (double)r->out;
+    if (!r->single)
+        return in / 2 * (1 - out / (r->scale * in)) + (at + 0.5) / r->scale - 0.5;
+    float scale = (float)r->scale, shift = (float)in / 2 * (1 - (float)out / (scale * (float)in));
+    return shift + ((float)at + 0.5F) / scale - 0.5F;
+}
+
 double resized_source(const struct resized_axis *r, double at)
 {
     double in = (double)r->in, width = r->scale * in;
@@ -33,7 +43,7 @@ double resized_source(const struct resized_axis *r, double at)
     case PYTORCH_HALF_PIXEL:
         return width == 1 ? -0.5 : unscaled(r, at + 0.5) - 0.5;
     case HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - (double)r->out / width) + unscaled(r, at + 0.5) - 0.5;
+        return symmetric(r, at);
     default:
         return unscaled(r, at + 0.5) - 0.5;
     }
