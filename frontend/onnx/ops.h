@@ -13,6 +13,10 @@
  * byte. */
 struct value *values_of_bytes(struct onnx_node *n, struct value *x, int rank, int bits);
 
+/* ops_qlinear.c: the same of constant rows of row_bytes each: a constant (rows,count). */
+struct value *rows_of_bytes(struct onnx_node *n, const uint8_t *from, int bits, int64_t rows, int64_t row_bytes,
+                            int64_t count);
+
 /* ops_transformer.c: (B,S,heads*D) to (B,heads,S,D), and back; 0, 1, ... up to a length of rank 1 or a scalar;
  * attention with the node's scale, and a mask that is added or NULL. */
 struct value *split_heads(struct onnx_node *n, struct value *x, int64_t heads);

@@ -92,12 +92,23 @@ static struct value *of_expert(struct onnx_node *n, struct value *all, int64_t i
     return all ? b_gather(n->b, all, b_scalar(n->b, DT_I64, (double)i), 0) : NULL;
 }
 
+/* (columns,K): of bytes one value a byte, at once where they are constants. */
+static struct value *weight_of(struct onnx_node *n, const struct expert_layer *l, int64_t i)
+{
+    const struct tensor *t = b_constant(l->weight);
+    if (!l->bits || !t)
+        return l->bits ? values_of_bytes(n, of_expert(n, l->weight, i), 2, l->bits) : of_expert(n, l->weight, i);
+    int64_t rows = t->dims[1], bytes = t->dims[2];
+    const uint8_t *mine = (const uint8_t *)t->data + i * rows * bytes;
+    return rows_of_bytes(n, mine, l->bits, rows, bytes, bytes * 8 / l->bits);
+}
+
 /* rows (R,K) times the expert's weights, plus its bias. */
 static struct value *project(struct onnx_node *n, const struct expert_layer *l, struct value *rows, int64_t i)
 {
     struct attrs a = {0};
     struct arena *arena = &n->b->g->arena;
-    struct value *w = of_expert(n, l->weight, i), *bias = of_expert(n, l->bias, i), *y;
+    struct value *w = weight_of(n, l, i), *bias = of_expert(n, l->bias, i), *y;
     attr_set_int(arena, &a, "trans_b", 1);
     if (l->bits) {
         struct value *zero = of_expert(n, l->zero, i);
@@ -334,8 +345,7 @@ static bool quantized_layer(const struct experts *e, const struct layer_inputs *
     if (zero && !(zero = zero_points(n, zero, n->in[in->scale], bits, blocked)))
         return false;
     zero = zero && !blocked ? b_unsqueeze(n->b, zero, back, 1) : zero;
-    *l = (struct expert_layer){values_of_bytes(n, n->in[in->weight], 3, bits), b_in(n, in->bias), scale, zero, bits,
-                               blocked ? block : 0};
+    *l = (struct expert_layer){n->in[in->weight], b_in(n, in->bias), scale, zero, bits, blocked ? block : 0};
     return true;
 }
 

@@ -193,8 +193,20 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
 
 /* ---- weights of few bits ---- */
 
-/* Rows of `count` values packed into bytes, each row padded to row_bytes: one value a byte, low
- * bits first. */
+struct value *rows_of_bytes(struct onnx_node *n, const uint8_t *from, int bits, int64_t rows, int64_t row_bytes,
+                            int64_t count)
+{
+    uint8_t *v = arena_alloc(&n->b->g->arena, (size_t)(rows * count) + 1);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < count; i++) {
+            int64_t bit = i * bits;
+            v[r * count + i] = from[r * row_bytes + bit / 8] >> bit % 8 & ((1 << bits) - 1);
+        }
+    const struct tensor t = {.dtype = DT_U8, .rank = 2, .dims = {rows, count}, .data = v};
+    return constant_new(n->b->g, &t, NULL);
+}
+
+/* The same of a tensor that `what` names. */
 static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bits, int64_t rows,
                             int64_t row_bytes, int64_t count, const char *what)
 {
@@ -203,14 +215,7 @@ static struct value *unpack(struct onnx_node *n, const struct tensor *t, int bit
                    (long long)(rows * row_bytes));
         return NULL;
     }
-    uint8_t *v = arena_alloc(&n->b->g->arena, (size_t)(rows * count) + 1);
-    const uint8_t *from = t->data;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = 0; i < count; i++) {
-            int64_t bit = i * bits;
-            v[r * count + i] = from[r * row_bytes + bit / 8] >> bit % 8 & ((1 << bits) - 1);
-        }
-    return constant_copy(n->b->g, DT_U8, 2, (int64_t[]){rows, count}, v, NULL);
+    return rows_of_bytes(n, t->data, bits, rows, row_bytes, count);
 }
 
 /* The same of bytes that are computed. */
