@@ -328,7 +328,7 @@ static void contrib_messages(void **state)
         {"GatedDeltaNet", "x x x", NULL, 0, "'decay' is left out, with this update_rule it is needed"},
         {"GatedDeltaNet", "x - x - x x x", NULL, 0, "one of 'key' and 'value' is left out"},
         {"GatedDeltaNet", "x x x - x x x", NULL, 0, "'initial_state' has rank 2, expected 4"},
-        {"WordConvEmbedding", "i x x x", NULL, 0, "operand 0 is i64, expected i32"},
+        {"MurmurHash3", "x x", NULL, 0, "2 inputs, expected 1 to 1"},
         {"SparseAttention", "x x x", "num_heads", 2, "attribute 'kv_num_heads' is missing"},
         {"NGramHashMapping", "i i i", "pad_id", 0, "attribute 'max_ngram_size' is missing"},
         {"ConvTransposeWithDynamicPads", "x x", NULL, 0, "'Pads' is left out"},
