@@ -391,7 +391,7 @@ static void start(struct chain *c, const struct kernel *k)
 /* How many steps from `from` on became one. */
 static int chain_from(struct chain *c, struct program_region *r, int from, const int *launches, struct diag *d)
 {
-    struct kernel *kernels = c->kernels, *into = &c->p->kernels[r->steps[from].index];
+    struct kernel *kernels = c->kernels;
     int first = r->steps[from].index, n = 1;
     if (r->steps[from].kind != STEP_LAUNCH || launches[first] != 1 || !can_be_chained(&kernels[first]))
         return 1;
@@ -401,7 +401,7 @@ static int chain_from(struct chain *c, struct program_region *r, int from, const
         if (s->kind != STEP_LAUNCH || launches[s->index] != 1 || !try_append(c, &kernels[s->index]))
             break;
     }
-    if (n == 1 || finish(c, into, &kernels[r->steps[from + n - 1].index], d))
+    if (n == 1 || finish(c, &c->p->kernels[first], &kernels[r->steps[from + n - 1].index], d))
         return n;
     return diag_failed(d) ? -1 : 1;
 }

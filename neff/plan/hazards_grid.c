@@ -19,7 +19,7 @@ struct grid {
     struct diag *d;
     struct arena scratch;
     struct hazard_memory memory;
-    int64_t vars[MAX_VARS], executed;
+    int64_t vars[MAX_VARS], executed, touched;
     const int64_t *values;
     struct owner **owners; /* per slot; NULL: not written, or too large */
     int64_t *sizes;        /* bytes of it */
@@ -30,6 +30,7 @@ struct grid {
 };
 
 enum { MAX_OWNERS = 1 << 24 }; /* elements that are followed, of all tensors */
+enum { MAX_TOUCHED = 1 << 30 }; /* how often; a second or two */
 
 /* ---- what is followed ---- */
 
@@ -117,6 +118,7 @@ static bool meet(struct grid *g, int i, int slot, int64_t element, const struct 
                 g->reading ? "write and read" : "both write", (long long)element, name, o->insn, i);
 }
 
+/* False, and no message: that would take too long. */
 static bool touch(struct grid *g, int i, const struct ap *a)
 {
     struct box b = box_of(&g->memory, a);
@@ -125,6 +127,14 @@ static bool touch(struct grid *g, int i, const struct ap *a)
     struct owner *owners = g->owners[slot];
     if (!owners || b.total == 0 || b.low < 0 || b.high > g->sizes[slot])
         return true;
+    int64_t walked = 1; /* a file may repeat elements at will */
+    for (int k = 0; k < b.rank; k++) {
+        b.count[k] = b.step[k] == 0 ? 1 : b.count[k];
+        walked = b.count[k] > MAX_TOUCHED / walked ? MAX_TOUCHED : walked * b.count[k];
+    }
+    g->touched += walked;
+    if (g->touched >= MAX_TOUCHED)
+        return false;
     int64_t byte = b.offset;
     do {
         for (int64_t e = byte / size; e <= (byte + b.run - 1) / size; e++) {

@@ -8,10 +8,11 @@ enum { MAX_EXACT = 1 << 20 }; /* runs of elements that are compared one by one *
 /* Numbers of a file, whose bounds nobody has proved yet: what does not fit stays at the end of what
  * does, far outside every tensor. */
 enum { OUTSIDE_BITS = 55 }; /* so that sums of a box's few numbers fit */
+static const int64_t outside = (int64_t)1 << OUTSIDE_BITS;
+
 static int64_t limited(__int128 x)
 {
-    const int64_t end = (int64_t)1 << OUTSIDE_BITS;
-    return x > end ? end : x < -end ? -end : (int64_t)x;
+    return x > outside ? outside : x < -outside ? -outside : (int64_t)x;
 }
 
 static int64_t product(int64_t a, int64_t b)
@@ -36,7 +37,7 @@ static int64_t count_of(const struct hazard_memory *m, const struct ap_dim *d)
                                    dim_value(m->values, d->clip->factor));
         count = left < count ? left : count;
     }
-    return count < 0 ? 0 : count;
+    return count < 0 ? 0 : limited(count);
 }
 
 struct box box_of(const struct hazard_memory *m, const struct ap *a)
@@ -66,6 +67,8 @@ struct box box_of(const struct hazard_memory *m, const struct ap *a)
             *end = limited((__int128)*end + product(b.step[i], b.count[i] - 1));
     }
     b.high += b.run;
+    for (int i = 0; i < a->rank && (b.low <= -outside || b.high >= outside); i++)
+        b.step[i] = 0; /* so that walks along it stay there */
     return b;
 }
 
@@ -93,9 +96,9 @@ static struct box joined(const struct box *b)
         if (b->count[i] == 1)
             continue;
         if (j.rank == 0 && b->step[i] == j.run)
-            j.run *= b->count[i];
-        else if (j.rank > 0 && b->step[i] == j.step[first] * j.count[first])
-            j.count[first] *= b->count[i];
+            j.run = product(j.run, b->count[i]);
+        else if (j.rank > 0 && b->step[i] == product(j.step[first], j.count[first]))
+            j.count[first] = product(j.count[first], b->count[i]);
         else
             j.step[first - 1] = b->step[i], j.count[first - 1] = b->count[i], j.rank++;
     }

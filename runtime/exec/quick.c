@@ -129,7 +129,7 @@ static struct quick_region *make_region(const struct context *c, struct bound *b
     const struct program_region *r = &c->m->p->regions[region];
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
     struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0, NULL};
-    *m.q = (struct quick_region){.steps = r->nsteps, .pure = true};
+    *m.q = (struct quick_region){.steps = r->nsteps ? r->nsteps : 1, .pure = true};
     struct quick_windows w = {0};
     if (body)
         quick_windows_find(c, b, region, &w);

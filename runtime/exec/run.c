@@ -470,6 +470,8 @@ static bool run_steps(struct context *c, int region, struct diag *d)
 {
     const struct program_region *r = &c->m->p->regions[region];
     const struct slot_list *dying = &c->m->dying[c->m->first_step[region]];
+    if (!r->nsteps && !limits_step(c, d)) /* turns of a loop without steps count too */
+        return false;
     for (int s = 0; s < r->nsteps; s++) {
         if (!limits_step(c, d) || !run_step(c, &r->steps[s], d))
             return false;

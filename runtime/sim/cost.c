@@ -11,9 +11,14 @@
 
 enum { CPU_LANES = 16, CPU_FMA = 16, LANES = 128 };
 
+int64_t rounded_ps(double ps)
+{
+    return ps < (double)SIM_LONGEST ? (int64_t)llround(ps) : SIM_LONGEST;
+}
+
 int64_t cycles_ps(double cycles, double ghz)
 {
-    return (int64_t)llround(cycles * 1000 / ghz);
+    return rounded_ps(cycles * 1000 / ghz);
 }
 
 double peak_flops(const struct machine *m)
@@ -31,21 +36,18 @@ static bool is_extension(int op)
 
 /* ---- geometry ---- */
 
-static int64_t ap_total(const struct number_ap *a, const int64_t *vars)
-{
-    int64_t n = a->mem != MEM_NONE;
-    for (int i = 0; i < a->rank; i++) {
-        int64_t count = vars ? ap_dim_count(&a->dim[i], vars) : a->dim[i].count;
-        if (__builtin_mul_overflow(n, count < 0 ? 0 : count, &n))
-            return INT64_MAX;
-    }
-    return n;
-}
-
 static int64_t count_of(const struct number_ap *a, int i, const int64_t *vars)
 {
     int64_t n = i < 0 || i >= a->rank ? 1 : vars ? ap_dim_count(&a->dim[i], vars) : a->dim[i].count;
     return n < 0 ? 0 : n;
+}
+
+static int64_t ap_total(const struct number_ap *a, const int64_t *vars)
+{
+    int64_t n = a->mem != MEM_NONE;
+    for (int i = 0; i < a->rank; i++) /* numbers.c: at most LARGEST_TOTAL */
+        n *= count_of(a, i, vars);
+    return n;
 }
 
 static bool over_partitions(const struct number_ap *a, int i)
@@ -276,8 +278,6 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
     const struct timing *t = machine_timing(m);
     const struct number_ap *dst = &n->ap[AP(dma_copy, dst)], *src = &n->ap[AP(dma_copy, src)];
     int64_t total = ap_total(dst, vars), size = dst->size > src->size ? dst->size : src->size;
-    if (total <= 0)
-        return;
     int64_t run = run_length(dst, vars), other = run_length(src, vars);
     if (n->op == INSN_dma_gather) /* rows of a table */
         run = count_of(dst, dst->rank - 1, vars);
@@ -289,6 +289,8 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
         run = indexed_run(&n->ap[AP(scatter, dst)], &n->ap[AP(scatter, index)], vars);
     else if (other < run)
         run = other;
+    if (total <= 0)
+        return;
     double share = 1;
     if (n->op == INSN_dma_transpose) {
         share = t->dma_transpose_share;
@@ -305,7 +307,7 @@ static void transfer(const struct machine *m, const struct number_insn *n, const
         w->runs *= pieces;
     }
     w->bytes = total * size;
-    w->run_ps = (int64_t)((double)llround(piece_ns(t, (double)bytes) * 1000) / share);
+    w->run_ps = (int64_t)((double)rounded_ps(piece_ns(t, (double)bytes) * 1000) / share);
     w->ps = cycles_ps(t->dma_issue_cycles, engine_ghz(m, n->engine));
 }
 
@@ -366,7 +368,7 @@ struct demand insn_work(const struct machine *m, const struct number_insn *n, co
     w.ps = cycles_ps(cycles, engine_ghz(m, n->engine));
     const struct timing *t = machine_timing(m);
     double rate = t->dma_engines * t->dma_engine_gbps; /* operands in HBM: staged beside the work */
-    int64_t memory = (int64_t)llround((double)(w.read + w.written) / rate * 1000);
+    int64_t memory = rounded_ps((double)(w.read + w.written) / rate * 1000);
     w.ps = memory > w.ps ? memory : w.ps;
     return w;
 }

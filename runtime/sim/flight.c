@@ -19,6 +19,12 @@ static bool better(const struct candidate *a, const struct candidate *b)
     return x != y ? x < y : a->insn < b->insn;
 }
 
+bool too_long(struct diag *d)
+{
+    return fail(d, "it would take longer than %lld hours; give smaller shapes",
+                (long long)(SIM_LONGEST / INT64_C(3600000000000000)));
+}
+
 static bool too_many(const struct flight *f)
 {
     return fail(f->d, "more than %lld instructions; give smaller shapes",
@@ -118,6 +124,8 @@ static bool fly(struct flight *f)
         if (s->watch)
             find_candidate(f, best.l->core, best.n->engine, true, &best);
         issue(&best);
+        if (s->work_ps > SIM_LONGEST)
+            return too_long(f->d);
         advance(best.l, best.n->engine);
     }
     return true;

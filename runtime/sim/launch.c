@@ -532,6 +532,7 @@ void issue(const struct candidate *c)
                           clock_after(s, c->at.known, l->core, n->engine)};
     account(l, c, idle, ps);
     count_work(l, n, &w);
+    s->work_ps += ps + w.runs * w.run_ps;
     e->free = done;
     if (n->dma) {
         struct flying *f = start_transfer(l, i, n, c->insn, &w, done, e->vars);

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-enum { LARGEST = 1 << 30 }; /* of a count; products of MAX_AP_RANK of them are checked in cost.c */
-static const int64_t LARGEST_COEFFICIENT = INT64_C(1) << 33, LARGEST_TILE = INT64_C(1) << 40;
+enum { LARGEST = 1 << 30 }; /* of a count */
+static const int64_t LARGEST_COEFFICIENT = INT64_C(1) << 33, LARGEST_TILE = INT64_C(1) << 40,
+                     LARGEST_TOTAL = INT64_C(1) << 40; /* elements of a pattern: what costs are computed from fits */
 
 struct converter {
     const struct program *p;
@@ -76,6 +77,7 @@ static struct number_ap pattern(struct converter *c, const struct insn *n, int a
         r.row = value(c, c->k->tiles[ap->tensor].elements);
     }
     r.offset = number(c, &ap->offset);
+    int64_t total = 1;
     for (int i = 0; i < ap->rank; i++) {
         const struct ap_dim *d = &ap->dim[i];
         r.dim[i] = (struct number_dim){value(c, d->step), value(c, d->count), 0, 0, -1};
@@ -87,6 +89,8 @@ static struct number_ap pattern(struct converter *c, const struct insn *n, int a
         if (r.dim[i].count > LARGEST && c->ok)
             c->ok = fail(c->d, "an access pattern of %lld elements in one dimension",
                          (long long)r.dim[i].count);
+        if (c->ok && (total *= r.dim[i].count > 0 ? r.dim[i].count : 1) > LARGEST_TOTAL)
+            c->ok = fail(c->d, "an access pattern of more than %lld elements", (long long)LARGEST_TOTAL);
     }
     return r;
 }

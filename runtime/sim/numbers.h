@@ -130,9 +130,14 @@ bool number_kernel(const struct sim *s, int kernel, struct number_kernel *out, s
 
 /* ---- cost.c ---- */
 
+/* ps, 20 hours: work of one instruction is at most that, and a simulation ends with more in all, so that sums fit. */
+#define SIM_LONGEST (INT64_C(1) << 56)
+
 /* The work of one execution, with the variables' values. */
 struct demand insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars);
 int64_t cycles_ps(double cycles, double ghz);
+/* Of work whose numbers a file makes up; SIM_LONGEST when it is longer, or not a number. */
+int64_t rounded_ps(double ps);
 double peak_flops(const struct machine *m); /* of 16-bit products, per second */
 
 #endif

@@ -24,6 +24,7 @@ struct run {
     int32_t *kernels_ahead; /* launches that no call has come after yet */
     int nahead, ahead_cap;
     int64_t instances_ahead;
+    int64_t regions; /* that were run */
     struct moment now;
     int depth;
 };
@@ -104,7 +105,7 @@ static bool launch(struct run *r, int kernel)
         return r->instances_ahead < MANY_INSTANCES && land(r) && false;
     if (k->instances > r->s->o.max_insns)
         return fail(r->d, "kernel '%s': more than %lld instructions; give smaller shapes",
-                    k->k->name ? k->k->name : "", (long long)r->s->o.max_insns);
+                    k->k->name ? k->k->name : "", (long long)r->s->o.max_insns / 16);
     grow((void **)&r->kernels_ahead, r->nahead, &r->ahead_cap, sizeof *r->kernels_ahead);
     r->kernels_ahead[r->nahead++] = kernel;
     r->instances_ahead += k->instances;
@@ -113,7 +114,7 @@ static bool launch(struct run *r, int kernel)
 
 /* ---- calls ---- */
 
-static void plain_call(struct run *r, int call)
+static bool plain_call(struct run *r, int call)
 {
     struct sim *s = r->s;
     const struct call *c = &s->p->calls[call];
@@ -122,9 +123,12 @@ static void plain_call(struct run *r, int call)
     double ns = flops / (t->gpsimd_ops_per_cycle * s->m->pool_ghz);
     double memory = bytes / (t->dma_engines * t->dma_engine_gbps);
     ns = t->call_start_ns + (ns > memory ? ns : memory);
+    int64_t ps = rounded_ps(ns * 1000);
+    s->work_ps += ps;
+    if (s->work_ps > SIM_LONGEST)
+        return too_long(r->d) || fail_in(r->d, "node '%s'", c->node >= 0 ? s->p->nodes[c->node].name : op_name(c->op));
     grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
     struct sim_launch *l = &s->launches[s->nlaunches++];
-    int64_t ps = (int64_t)llround(ns * 1000);
     *l = (struct sim_launch){.kernel = -1,
                              .call = call,
                              .overlap = 1,
@@ -150,6 +154,7 @@ static void plain_call(struct run *r, int call)
                              clock_after(s, r->now.known, 0, ENGINE_POOL)};
     if (!c->nregions)
         watch_writes(s, c->out, c->nout, r->now.known);
+    return true;
 }
 
 static const struct sim_trips *trips_of(const struct run *r, const struct call *c)
@@ -213,6 +218,9 @@ static bool control(struct run *r, int call)
 static bool run_region(struct run *r, int region)
 {
     const struct program_region *g = &r->s->p->regions[region];
+    if (++r->regions > r->s->o.max_insns / 16) /* those without steps, too */
+        return fail(r->d, "more than %lld turns of loops; give fewer iterations with --trips",
+                    (long long)(r->s->o.max_insns / 16));
     if (region)
         watch_writes(r->s, g->params, g->nparams, r->now.known);
     for (int i = 0; i < g->nsteps; i++) {
@@ -226,11 +234,10 @@ static bool run_region(struct run *r, int region)
             if (!launch(r, index))
                 return false;
         } else if (r->s->p->calls[index].nregions) {
-            plain_call(r, index);
-            if (!control(r, index))
+            if (!plain_call(r, index) || !control(r, index))
                 return false;
-        } else {
-            plain_call(r, index);
+        } else if (!plain_call(r, index)) {
+            return false;
         }
     }
     if (!land(r)) /* the call that a region belongs to waits for its results */

@@ -139,6 +139,7 @@ struct sim {
     int nrecords, records_cap;
     bool truncated; /* more instructions than max_records */
     int64_t insns;
+    int64_t work_ps; /* of all that was executed, as if one thing came after the other */
     struct sim_wait *waits;
     int nwaits, waits_cap;
     struct sim_live *live;

@@ -294,6 +294,9 @@ bool take_room(struct launch_state *l, int *room);
 /* When the instance has its SBUF, or PSUM: false: one that has not ended still has it. */
 bool room_begins(struct core_state *c, int room, bool psum, struct moment *freed);
 
+/* Fails, because the program is longer than SIM_LONGEST. */
+bool too_long(struct diag *d);
+
 /* Executes the flight; f->end: the last of it. */
 bool run_flight(struct flight *f);
 

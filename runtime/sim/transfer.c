@@ -77,9 +77,15 @@ static void explain(const struct flying *f, struct sim_record *r)
         r->why = WHY_DMA, r->cause = other.record, r->ready = other.at;
 }
 
+/* Transfers wait in queues beside each other: the sum of that may be longer than all work. */
+static int64_t sum_ps(int64_t a, int64_t b)
+{
+    return a < INT64_MAX - b ? a + b : INT64_MAX;
+}
+
 static void note_transfer(struct sim_work *x, const struct sim_record *r, const struct demand *w, int64_t dma_ps)
 {
-    x->busy[r->track] += r->end - r->start;
+    x->busy[r->track] = sum_ps(x->busy[r->track], r->end - r->start);
     x->dma_ps += dma_ps;
     x->dma_bytes += w->bytes;
     x->dma_pieces += w->runs;
@@ -93,7 +99,7 @@ static void account(const struct flying *f, const struct sim_record *r)
     struct sim_launch *x = &s->launches[f->l->launch];
     int64_t engines = f->l->c->dma.n;
     s->dma_busy += (double)(w->runs * w->run_ps) / (double)engines;
-    y->busy += r->end - r->start, y->insns++;
+    y->busy = sum_ps(y->busy, r->end - r->start), y->insns++;
     struct sim_work *part = part_work(x, f->n);
     note_transfer(&x->work, r, w, w->runs * w->run_ps / engines);
     if (part)

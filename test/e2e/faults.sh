@@ -91,6 +91,60 @@ A
     "$xcc" turns.xasm -o turns.neff || failed "turns.xasm is not read"
     refuses 1 "kernel 'k': the run takes more than 5000000 steps" "$xrun" turns.neff --random
 done
+# So do turns of loops that have no steps.
+cat >no_steps.xasm <<'A'
+program "no_steps" target cpu
+node 0 "s" "Loop"
+outputs "s"
+slot %0 const "n" i64[] = {9223372036854775807}
+slot %1 input "x" f32[2]
+slot %2 dynamic "s" f32[2] output
+slot %3 dynamic "i" i64[]
+slot %4 dynamic "c" bool[]
+slot %5 dynamic "t" f32[2]
+call 0 loop(%0, _, %1) -> (%2) regions 1 node 0
+region 0 (%1) -> (%2) {
+  call 0
+}
+region 1 (%3, %4, %5) -> (%4, %5) {
+}
+A
+cat >no_steps_while.xasm <<'A'
+program "no_steps_while" target cpu
+node 0 "s" "While"
+outputs "s"
+slot %0 input "x" f32[2]
+slot %1 const "true" bool[] = {1}
+slot %2 planned "r" bool[]
+slot %3 planned "s" f32[2] output
+slot %4 planned "p" bool[]
+slot %5 planned "q" f32[2]
+slot %6 planned "t" bool[]
+slot %7 planned "u" f32[2]
+call 0 while(%1, %0) -> (%2, %3) regions 1, 2 node 0
+region 0 (%0) -> (%3) {
+  call 0
+}
+region 1 (%4, %5) -> (%4) {
+}
+region 2 (%6, %7) -> (%6, %7) {
+}
+A
+for loop in no_steps no_steps_while; do
+    "$xcc" $loop.xasm -o $loop.neff
+    refuses 1 "the run takes more than 1000 steps" timeout 10 "$xrun" $loop.neff --random --limit-steps 1000
+    refuses 1 "longer than its limit" timeout 10 "$xrun" $loop.neff --random --limit-steps 0 --limit-seconds 0.1
+done
+refuses 1 "turns of loops; give fewer iterations" timeout 20 "$build/runtime/sim/xsim" no_steps.xasm
+# Reading what an instruction repeats at will does not take for ever, nor does the time that it would take overflow.
+corpus=$source/test/fuzz/corpus/asm
+for name in broadcast_large transfers_long gather_nothing; do
+    cp "$corpus/$name.asm" $name.xasm
+done
+refuses 1 "both write element 0" timeout 20 "$xcc" broadcast_large.xasm -o repeats.neff
+refuses 1 "an access pattern of more than" "$build/runtime/sim/xsim" broadcast_large.xasm
+refuses 1 "would take longer than 20 hours" "$build/runtime/sim/xsim" transfers_long.xasm
+"$build/runtime/sim/xsim" gather_nothing.xasm >/dev/null || failed "a gather of nothing: status $?"
 # Constants are not folded to results of sizes that only running tells, nor with more work than a compiler should do.
 cat >fold.xir <<'X'
 graph "fold" (%0 "x": f32[]) {

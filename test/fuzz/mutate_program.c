@@ -84,11 +84,30 @@ static void mutate_clip(struct change *c, struct ap_dim *dim, int nvars)
     dim->clip = arena_copy(&c->p->arena, &clip, sizeof clip);
 }
 
+/* The same elements again and again: nothing that the pattern touches tells how often. */
+static void mutate_repeats(struct change *c, struct ap *ap)
+{
+    for (int i = 0; i < MAX_AP_RANK; i++) {
+        struct ap_dim *dim = &ap->dim[i];
+        if (i < ap->rank && (below(c, 2) || !dim_is_const(dim->count)))
+            continue;
+        dim->clip = NULL;
+        dim->step = (int64_t)below(c, 3) - 1;
+        dim->count = INT64_C(1) << below(c, 31);
+        ap->rank = i < ap->rank ? ap->rank : (uint8_t)(i + 1);
+        if (below(c, 2))
+            break;
+    }
+}
+
 static void mutate_ap(struct change *c, struct ap *ap, const struct kernel *k)
 {
     int rank = ap->rank ? ap->rank : 1;
     struct ap_dim *dim = &ap->dim[below(c, rank)];
-    switch (below(c, 9)) {
+    switch (below(c, 10)) {
+    case 9:
+        mutate_repeats(c, ap);
+        break;
     case 0:
         ap->mem = (uint8_t)below(c, MEM_PSUM + 1);
         break;
