@@ -156,7 +156,18 @@ static bool open_direct(struct out_file *o, const char *path, int fd, struct dia
     return fail(d, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* PATH.tmpXXXXXX with letters for each X. Its name is remembered before there is a file that could be left behind. */
+/* Another process that writes PATH may have taken the file for one that was left, before it had its lock: then it is
+ * gone. */
+static bool locked(int fd)
+{
+    struct stat st;
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    return fstat(fd, &st) != 0 || st.st_nlink > 0;
+}
+
+/* PATH.tmpXXXXXX with letters for each X, and its lock. Its name is remembered before there is a file that could be
+ * left behind. */
 static int create_temporary(char *name)
 {
     static _Atomic uint64_t count;
@@ -168,11 +179,13 @@ static int create_temporary(char *name)
         remember(name);
         int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         int e = errno;
-        if (fd >= 0)
+        if (fd >= 0 && locked(fd))
             return fd;
         forget(name);
+        if (fd >= 0)
+            close(fd);
         errno = e;
-        if (e != EEXIST)
+        if (fd < 0 && e != EEXIST)
             return -1;
     }
     return -1;
@@ -192,7 +205,6 @@ static bool open_temporary(struct out_file *o, const struct stat *old, struct di
         free(o->temporary), o->temporary = NULL;
         return false;
     }
-    flock(fd, LOCK_EX | LOCK_NB);
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(fd, old ? old->st_mode & 07777 : 0666 & ~mask) != 0)

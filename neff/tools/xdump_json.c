@@ -188,6 +188,7 @@ bool dump_json(struct dump *u, struct diag *d)
     json_put_integer(&w, "arena_lower_bound", u->plan.lower_bound);
     put_program(&w, u);
     json_end(&w, '}');
-    bool ok = fwrite(w.text, 1, w.size, stdout) == w.size && putchar('\n') != EOF;
-    return ok || fail(d, "cannot write JSON");
+    fwrite(w.text, 1, w.size, stdout); /* whether all is written: out_printed */
+    putchar('\n');
+    return true;
 }

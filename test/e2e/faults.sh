@@ -35,6 +35,23 @@ cmp -s from_pipe m.neff || failed "a pipe gets other bytes"
 refuses 1 "not a regular file" "$xcc" pipe -q -o n.neff
 rm -f pipe from_pipe redirected
 
+# A result that cannot be printed is one message and status 1, for every program; without descriptors of their own
+# programs do not write to files that got their numbers.
+for program in "$xcc m.onnx -q --emit asm" "$xcc --list-operators" "$xcc --help" "$xrun m.neff --random" "$xrun --help" \
+    "$xdump m.neff" "$xdump m.neff --json" "$xdump m.neff --asm" "$build/runtime/sim/xsim m.neff" \
+    "$build/runtime/sim/xsim m.neff --json" "$build/runtime/sim/xsim m.neff --check"; do
+    status=0
+    # shellcheck disable=SC2086
+    $program >/dev/full 2>message || status=$?
+    [ "$status" = 1 ] && [ "$(wc -l <message)" = 1 ] && grep -q "cannot write" message ||
+        failed "$program to a full disk: status $status, $(cat message)"
+    # shellcheck disable=SC2086
+    ! $program >&- 2>message && [ "$(wc -l <message)" = 1 ] || failed "$program without standard output: $(cat message)"
+done
+"$xcc" m.onnx -o n.neff <&- >&- 2>&- && cmp -s n.neff m.neff || failed "without descriptors the archive is another one"
+"$xrun" n.neff --random -o n <&- >&- 2>&- && "$xrun" m.neff --random -o m && cmp n/*.npy m/*.npy || failed "without descriptors outputs are others"
+rm -rf n.neff n m message
+
 # Mode and links of an existing output stay.
 chmod 640 m.neff
 ln -s m.neff link.neff
