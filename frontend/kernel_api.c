@@ -38,6 +38,7 @@ __attribute__((format(printf, 2, 3))) static bool problem(struct xcc_kernel *k, 
     va_start(args, fmt);
     vsnprintf(d.text, sizeof d.text, fmt, args);
     va_end(args);
+    text_show_controls(d.text, sizeof d.text);
     return kernel_fail(k, &d);
 }
 

@@ -6,6 +6,7 @@
 #include "frontend/verify.h"
 #include "neff/base/file.h"
 #include "neff/base/memory.h"
+#include "neff/base/terminal.h"
 #include "neff/base/version.h"
 #include "runtime/io/crash.h"
 #include "runtime/io/sign.h"
@@ -89,6 +90,7 @@ static int run(struct command *c, bool test)
 int main(int argc, char **argv)
 {
     memory_cap();
+    terminal_show_controls();
     out_clean_when_interrupted();
     file_note_inputs(true);
     memory_return_large();

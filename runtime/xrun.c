@@ -4,6 +4,7 @@
 #include "neff/base/file.h"
 #include "neff/base/memory.h"
 #include "neff/base/options.h"
+#include "neff/base/terminal.h"
 #include "neff/base/version.h"
 #include "runtime/io/compare.h"
 #include "runtime/io/crash.h"
@@ -468,6 +469,7 @@ static int run(const struct xrun_arguments *a, struct xrt_model *m, struct feed 
 int main(int argc, char **argv)
 {
     memory_cap();
+    terminal_show_controls();
     out_clean_when_interrupted();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
     struct xrun_arguments a;

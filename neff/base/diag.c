@@ -4,11 +4,46 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Bytes of the control character that begins here, 0: none does. 2: of C1, in UTF-8. */
+static size_t control_bytes(const char *p)
+{
+    unsigned char first = (unsigned char)p[0], second = first == 0xc2 ? (unsigned char)p[1] : 0;
+    return first < ' ' || first == 0x7f ? 1 : second >= 0x80 && second < 0xa0 ? 2 : 0;
+}
+
+void text_show_controls(char *text, size_t size)
+{
+    char plain[DIAG_TEXT];
+    size_t n = strlen(text), at = 0;
+    bool any = false;
+    for (size_t i = 0; i < n && !any; i++)
+        any = control_bytes(text + i) != 0;
+    if (!any || n >= sizeof plain)
+        return;
+    memcpy(plain, text, n + 1);
+    for (size_t i = 0, bytes; i < n && at + 1 < size; i += bytes) {
+        int code = (unsigned char)plain[i + (control_bytes(plain + i) == 2)];
+        bytes = control_bytes(plain + i) ? control_bytes(plain + i) : 1;
+        if (!control_bytes(plain + i)) {
+            text[at++] = plain[i];
+            continue;
+        }
+        char shown[8];
+        int length = snprintf(shown, sizeof shown, code == '\n' ? "\\n" : "\\x%02x", (unsigned)code);
+        if (at + (size_t)length >= size)
+            break;
+        memcpy(text + at, shown, (size_t)length);
+        at += (size_t)length;
+    }
+    text[at] = 0;
+}
+
 static void set(struct diag *d, const char *fmt, va_list ap)
 {
     if (d->text[0])
         return;
     vsnprintf(d->text, sizeof d->text, fmt, ap);
+    text_show_controls(d->text, sizeof d->text);
     if (!d->text[0])
         strcpy(d->text, "failed");
 }
@@ -56,6 +91,7 @@ bool fail_in(struct diag *d, const char *fmt, ...)
         n = 0;
     if ((size_t)n < sizeof d->text)
         snprintf(d->text + n, sizeof d->text - (size_t)n, ": %s", old);
+    text_show_controls(d->text, sizeof d->text);
     return false;
 }
 
@@ -66,6 +102,7 @@ void warn(struct diag *d, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    text_show_controls(text, sizeof text);
     d->warnings++;
     if (d->warn)
         d->warn(d->user, text);

@@ -12,9 +12,12 @@
 #define NEFF_BASE_DIAG_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+enum { DIAG_TEXT = 2048 };
 
 struct diag {
-    char text[2048];  /* the failure; empty while all is well */
+    char text[DIAG_TEXT]; /* the failure; empty while all is well */
     bool unsupported; /* the input is valid, but something in it is not supported */
     bool internal;    /* not the input's fault: exit status 70 */
     bool memory;      /* the machine had too little memory: the same call may succeed elsewhere */
@@ -37,6 +40,9 @@ static inline bool diag_failed(const struct diag *d)
 {
     return d->text[0] != 0;
 }
+/* Control characters, which names in files bring into messages, become text: \x1b, a new line \n. For at most DIAG_TEXT
+ * bytes; what fail and warn make is so already. */
+void text_show_controls(char *text, size_t size);
 /* Forget a failure that the caller has dealt with. */
 void diag_clear(struct diag *d);
 

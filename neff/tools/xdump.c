@@ -4,6 +4,7 @@
 #include "neff/tools/xdump.h"
 
 #include "neff/base/options.h"
+#include "neff/base/terminal.h"
 #include "neff/base/version.h"
 #include "neff/isa/asm.h"
 #include "neff/isa/machine.h"
@@ -228,6 +229,7 @@ int main(int argc, char **argv)
     struct xdump_arguments a = {0};
     struct diag d = {0};
     int status = 0;
+    terminal_show_controls();
     file_note_inputs(true);
     if (!parse(&a, argc, argv, &d))
         status = EXIT_USAGE;

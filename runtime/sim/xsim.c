@@ -4,6 +4,7 @@
 #include "neff/archive/archive.h"
 #include "neff/base/memory.h"
 #include "neff/base/options.h"
+#include "neff/base/terminal.h"
 #include "neff/base/version.h"
 #include "neff/isa/asm.h"
 #include "runtime/sim/html.h"
@@ -304,6 +305,7 @@ static int run(struct arguments *a, struct diag *d)
 int main(int argc, char **argv)
 {
     memory_cap();
+    terminal_show_controls();
     out_clean_when_interrupted();
     file_note_inputs(true);
     signal(SIGXFSZ, SIG_IGN);

@@ -280,6 +280,20 @@ grep -q "l.neff: is the archive" message && "$xrun" l.neff --random >/dev/null |
 "$xcc" compile l.onnx --framework ONNX --target trn1 --output l.neff --logfile l.log >/dev/null
 grep -q "^Compiler status PASS" l.log || failed "a log file has: $(cat l.log)"
 
+# Names do not move a terminal's cursor or write to its clipboard, and make no second message.
+printf 'program "p" target cpu\nnode 0 "n" ""\noutputs "y"\nslot %%0 input "a\033]52;c;x\007\302\233b" f32[4]\n' >names.xasm
+printf 'slot %%1 planned "y" f32[4] output\nkernel 0 "k" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n' >>names.xasm
+printf '  sp.dma_copy dst=%%1 f32[0](4:1), src=%%0 f32[0](4:1) node 0\n}\nregion 0 (%%0) -> (%%1) {\n  launch 0\n}\n' >>names.xasm
+"$xcc" names.xasm -o names.neff || failed "names.xasm is not read"
+! "$xrun" names.neff 2>message && grep -qF 'a\x1b]52;c;x\x07\x9bb' message || failed "control characters in a message: $(cat -v message)"
+if command -v script >/dev/null; then
+    for program in "$xdump names.neff" "$build/runtime/sim/xsim names.neff --shape x=1" "$xrun names.neff"; do
+        script -qec "$program" /dev/null >message </dev/null || true
+        ! grep -q "$(printf '\033\|\007\|\302\233')" message || failed "control characters on a terminal: $(cat -v message)"
+    done
+    grep -qF 'a\x1b' message || failed "a terminal gets $(cat -v message)"
+fi
+
 # Checked and signed archives.
 "$xrun" m.neff --random --check >/dev/null || failed "--check"
 "$xrun" m.neff --random --copy >/dev/null || failed "--copy"
