@@ -1,5 +1,6 @@
 #include "passes/flattened.h"
 
+#include "passes/match.h"
 #include "passes/rewrite.h"
 
 enum { MAX_CHAIN = 4 };
@@ -39,10 +40,8 @@ static bool is_product(const struct node *n, struct flattening *c)
     const struct node *flatten = n->in[0]->def;
     if (n->in[0]->type.rank != 2 || !flatten || flatten->op != OP_reshape)
         return false;
-    struct value *x = flatten->in[0];
-    c->rows = x;
-    return x->type.kind == VK_TENSOR && x->type.rank > 2 && x->type.dims[x->type.rank - 1] == n->in[0]->type.dims[1] &&
-           dim_is_const(n->in[0]->type.dims[1]);
+    c->rows = flatten->in[0];
+    return c->rows->type.kind == VK_TENSOR && dim_is_const(n->in[0]->type.dims[1]);
 }
 
 static bool find_chain(const struct node *back, struct flattening *c)
@@ -66,13 +65,43 @@ static bool find_chain(const struct node *back, struct flattening *c)
 static bool restores(const struct node *back, const struct flattening *c)
 {
     const struct type *y = &back->out[0]->type, *x = &c->rows->type;
-    if (y->kind != VK_TENSOR || y->rank != x->rank ||
+    if (y->kind != VK_TENSOR || y->rank != x->rank || x->rank <= 2 ||
+        x->dims[x->rank - 1] != c->product->in[0]->type.dims[1] ||
         y->dims[y->rank - 1] != c->product->out[0]->type.dims[1])
         return false;
     for (int i = 0; i < x->rank - 1; i++)
         if (y->dims[i] != x->dims[i])
             return false;
     return true;
+}
+
+/* What reads the second reshape may follow the product when its rows have the dims of its result already. */
+static bool is_followed(const struct node *back)
+{
+    const struct node *n = value_only_user(back->out[0]);
+    return n && op_infos[n->op].flags & OPF_ELEMENTWISE && n->parent == back->parent && n->nout == 1 &&
+           same_dims(&n->out[0]->type, &back->out[0]->type);
+}
+
+/* The rows, reshaped once to dims that the second reshape gives them: heads of an attention are merged and flattened in
+ * one reshape, and get their dims back afterwards. NULL where those dims are not known, or after a failure. */
+static struct value *reshaped_rows(struct node *back, const struct flattening *c, struct diag *d)
+{
+    const struct type *y = &back->out[0]->type;
+    int64_t dims[MAX_RANK];
+    int unknown = 0;
+    if (y->kind != VK_TENSOR || y->rank <= 2 || y->dims[y->rank - 1] != c->product->out[0]->type.dims[1] ||
+        !is_followed(back) || !value_has_one_use(c->product->in[0]))
+        return NULL;
+    for (int i = 0; i < y->rank - 1; i++) {
+        bool known = dim_is_const(y->dims[i]);
+        if (known && y->dims[i] < 1)
+            return NULL;
+        dims[i] = known ? y->dims[i] : -1;
+        unknown += !known;
+    }
+    dims[y->rank - 1] = c->product->in[0]->type.dims[1];
+    return unknown > 1 || dims[y->rank - 1] < 1 ? NULL : emit_reshape(back, c->rows, dims, y->rank, d);
 }
 
 static struct value *again(struct node *at, const struct node *n, struct value *x, struct diag *d)
@@ -88,9 +117,13 @@ static struct value *again(struct node *at, const struct node *n, struct value *
 static bool visit(struct node *n, void *user)
 {
     struct flattening c = {0};
-    if (n->op != OP_reshape || !find_chain(n, &c) || !restores(n, &c))
+    struct diag *d = user;
+    if (n->op != OP_reshape || !find_chain(n, &c))
         return true;
-    struct value *in[] = {c.rows, c.product->in[1]};
+    struct value *rows = restores(n, &c) ? c.rows : reshaped_rows(n, &c, d);
+    if (!rows)
+        return !diag_failed(d);
+    struct value *in[] = {rows, c.product->in[1]};
     struct value *y = emit(n, OP_matmul, in, 2, &c.product->attrs, c.product->name, user);
     for (int i = c.n - 1; i >= 0; i--)
         y = again(n, c.nodes[i], y, user);

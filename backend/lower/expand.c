@@ -82,8 +82,8 @@ static void softmax(struct kernel_builder *k, const struct insn *n)
     }
 }
 
-/* dst = (x + bias) * scale, of which one is absent: the Scalar engine takes numbers of rows as they
- * are, and has less to do than the Vector engine. */
+/* dst = x * scale + bias: the Scalar engine takes numbers of rows as they are, and has less to do than the Vector
+ * engine. */
 static void by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct ap scale, struct ap bias)
 {
     emit_activation(k, (struct activation){.dst = dst,
@@ -94,25 +94,36 @@ static void by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct
                                            .f = OP_identity});
 }
 
+/* x * scale - mean * scale, scale = 1 / sqrt(variance + epsilon): one instruction reads the row again. */
 static void layer_norm(struct kernel_builder *k, const struct insn *n)
 {
     struct ap dst = n->ap[AP(layer_norm, dst)], src = n->ap[AP(layer_norm, src)];
     struct ap gamma = n->ap[AP(layer_norm, gamma)], beta = n->ap[AP(layer_norm, beta)];
-    struct ap mean = tile(k, &src, true), scale = tile(k, &src, true), work = tile(k, &src, false);
-    struct ap x = work, means = along(mean, &src), scales = along(scale, &src);
-    if (n->imm[IMM(layer_norm, rms)].base) {
-        apply(k, OP_square, work, src);
-        reduce(k, OP_add, scale, work, 1.0f / (float)src.dim[src.rank - 1].count);
-        x = src;
+    bool rms = n->imm[IMM(layer_norm, rms)].base != 0, last = !gamma.mem && !beta.mem;
+    struct ap scale = tile(k, &src, true), scales = along(scale, &src), means = ap_absent(), mean = means;
+    struct ap work = rms || !last ? tile(k, &src, false) : dst;
+    float of_sum = 1;
+    if (rms) {
+        emit_activation(k, (struct activation){
+                               .dst = work, .src = src, .sum = of_rows(scale), .factor = 1, .f = OP_square});
+        of_sum = 1.0f / (float)src.dim[src.rank - 1].count;
     } else {
+        mean = tile(k, &src, true), means = along(mean, &src);
         emit_bn_stats(
             k, (struct bn_stats){.mean = of_rows(mean), .variance = of_rows(scale), .src = src});
-        scalar(k, OP_mul, mean, mean, -1);
-        by_rows(k, work, src, ap_absent(), means);
     }
-    scalar(k, OP_add, scale, scale, n->flt[FLT(layer_norm, epsilon)]);
+    emit_tensor_scalar(k, (struct tensor_scalar){.dst = scale,
+                                                 .src = scale,
+                                                 .scalar0 = of_sum,
+                                                 .scalar1 = n->flt[FLT(layer_norm, epsilon)],
+                                                 .op0 = OP_mul,
+                                                 .op1 = OP_add});
     apply(k, OP_rsqrt, scale, scale);
-    by_rows(k, gamma.mem || beta.mem ? work : dst, x, scales, ap_absent());
+    if (!rms)
+        emit_scalar_tensor_tensor(
+            k, (struct scalar_tensor_tensor){
+                   .dst = mean, .src = mean, .tensor = scale, .scalar = -1, .op0 = OP_mul, .op1 = OP_mul});
+    by_rows(k, last ? dst : work, src, scales, means);
     if (gamma.mem)
         both(k, OP_mul, beta.mem ? work : dst, work, gamma);
     if (beta.mem)
