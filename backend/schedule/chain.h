@@ -8,6 +8,7 @@
  *   estimate.c         how long an order takes, roughly
  *   straight_places.c  places of the tiles of many instructions without loops, in about linear time
  *   straight_order.c   what must come before what in them
+ *   refine.c           engines that wait go on with a later instruction
  */
 #ifndef BACKEND_CHAIN_H
 #define BACKEND_CHAIN_H
@@ -62,12 +63,26 @@ int place_straight(struct program *p, struct kernel *k, const struct machine *m,
  * -1. */
 typedef int32_t before_t[STREAMS];
 before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a);
+struct link { /* `to` comes after `from` */
+    int32_t from, to;
+};
+struct links {
+    struct link *at; /* by `to` */
+    int n, cap;
+};
+/* The same for instructions of one stream too, so that they may change places: all pairs that touch the same memory,
+ * but those that follow from others. In the arena. */
+void straight_links(const struct program *p, const struct kernel *k, const struct machine *m, struct links *links,
+                    struct arena *a);
 /* Of a kernel without places: times of its instructions become at least those of what they come after. */
 void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
 /* Nanoseconds of a kernel with places and without loops, roughly. Per instruction: what it costs its engine, or the DMA
  * engines. */
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves);
+/* Of a kernel with places and without loops: an engine whose next instruction waits executes one of the following that
+ * does not, where an estimate says that the whole takes less time then. */
+void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values);
 /* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
  * other and placed, or stay as they are where there is no room; false: there is none at all. */
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts);

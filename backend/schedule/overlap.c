@@ -316,6 +316,8 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     if (values)
         find_costs(&o, values);
     bool placed = values && choose(&o);
+    if (placed)
+        refine_order(p, k, m, values);
     arena_free(&scratch);
     return placed;
 }

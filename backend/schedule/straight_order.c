@@ -17,6 +17,10 @@ struct touches {
     int32_t writer, reader[STREAMS];
 };
 
+struct cell_reader { /* since the cell was written last */
+    int32_t insn, next; /* -1: the last one of the list */
+};
+
 struct cells { /* of one memory: PARTS for each place on the chip */
     struct touches *cells;
     int64_t n, bytes; /* bytes of one */
@@ -31,6 +35,10 @@ struct tracker {
     bool *written;        /* per slot, by the kernel */
     before_t *before;
     double *times; /* instead of that: when each instruction may begin at the earliest */
+    struct links *links; /* or instead: pairs of whatever streams. A cell's reader[0] is the first of its list then */
+    int32_t *linked;     /* per instruction, the last one that comes after it */
+    struct cell_reader *readers;
+    int nreaders, readers_cap;
     int insn;
 };
 
@@ -51,8 +59,36 @@ static void come_after(struct tracker *t, int32_t other)
     *latest = other > *latest ? other : *latest;
 }
 
+static void link_after(struct tracker *t, int32_t other)
+{
+    if (other < 0 || other == t->insn || t->linked[other] == t->insn)
+        return;
+    t->linked[other] = t->insn;
+    ARENA_GROW(t->a, t->links->at, t->links->n, t->links->cap);
+    t->links->at[t->links->n++] = (struct link){other, t->insn};
+}
+
+static void link_cell(struct tracker *t, struct touches *c, bool write)
+{
+    link_after(t, c->writer);
+    if (!write) {
+        ARENA_GROW(t->a, t->readers, t->nreaders, t->readers_cap);
+        t->readers[t->nreaders] = (struct cell_reader){t->insn, c->reader[0]};
+        c->reader[0] = t->nreaders++;
+        return;
+    }
+    for (int32_t r = c->reader[0]; r >= 0; r = t->readers[r].next)
+        link_after(t, t->readers[r].insn);
+    c->reader[0] = -1;
+    c->writer = t->insn;
+}
+
 static void touch_cell(struct tracker *t, struct touches *c, bool write)
 {
+    if (t->links) {
+        link_cell(t, c, write);
+        return;
+    }
     come_after(t, c->writer);
     if (!write) {
         int32_t *reader = &c->reader[stream_of(&t->k->insns[t->insn])];
@@ -216,4 +252,14 @@ void straight_times(const struct program *p, struct kernel *k, const struct mach
     }
     track(&t, end[0], end[1]);
     arena_free(&scratch);
+}
+
+void straight_links(const struct program *p, const struct kernel *k, const struct machine *m, struct links *links,
+                    struct arena *a)
+{
+    struct tracker t = {.p = p, .k = k, .a = a, .links = links};
+    *links = (struct links){.n = 0};
+    t.linked = ARENA_ARRAY(a, int32_t, k->ninsns + 1);
+    memset(t.linked, -1, sizeof *t.linked * (size_t)(k->ninsns + 1));
+    track(&t, m->sbuf, m->psum);
 }

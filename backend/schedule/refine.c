@@ -1,0 +1,155 @@
+/*
+ * The last change of the order of a kernel that is placed: what stands before an instruction in its engine's stream,
+ * but waits for another engine, lets it pass. The order of kernels beside each other keeps each kernel's own, which
+ * knew nothing of its neighbours.
+ *
+ * Instructions are executed in the time that they take, roughly, as estimate.c does; an engine that is free takes the
+ * one of its next WINDOW instructions that can begin first. Places stay, and so does the order of all that touches the
+ * same memory. Transfers of one engine stay in their order.
+ */
+#include "backend/schedule/chain.h"
+
+#include "neff/isa/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WINDOW = 128 };
+
+struct refinement {
+    const struct kernel *k;
+    const struct machine *m;
+    double *costs, *moves;   /* per instruction: of its engine; of the DMA engines */
+    int *successors, *first; /* first[i] to first[i + 1] of i */
+    int *open;               /* what it comes after and has not been executed */
+    double *ready;           /* when that is over */
+    bool *done;
+    int *stream, head[ENGINE_COUNT], tail[ENGINE_COUNT]; /* instructions of each engine, in order */
+    double engines[ENGINE_COUNT], dma;
+};
+
+static void find_costs(struct refinement *r, const int64_t *values, struct arena *a)
+{
+    int n = r->k->ninsns;
+    r->costs = ARENA_ARRAY(a, double, n + 1), r->moves = ARENA_ARRAY(a, double, n + 1);
+    for (int i = 0; i < n; i++)
+        if (insn_is_transfer(&r->k->insns[i]))
+            r->moves[i] = transfer_in_pieces_ns(r->m, &r->k->insns[i], values);
+        else
+            r->costs[i] = insn_ns(r->m, &r->k->insns[i], values);
+}
+
+static void find_successors(struct refinement *r, const struct links *links, struct arena *a)
+{
+    int n = r->k->ninsns;
+    r->first = ARENA_ARRAY(a, int, n + 2), r->successors = ARENA_ARRAY(a, int, links->n + 1);
+    r->open = ARENA_ARRAY(a, int, n + 1);
+    int *at = ARENA_ARRAY(a, int, n + 1);
+    for (int i = 0; i < links->n; i++)
+        r->first[links->at[i].from + 1]++;
+    for (int i = 0; i < n; i++)
+        r->first[i + 1] += r->first[i], at[i] = r->first[i];
+    for (int i = 0; i < links->n; i++) {
+        r->successors[at[links->at[i].from]++] = links->at[i].to;
+        r->open[links->at[i].to]++;
+    }
+}
+
+static void find_streams(struct refinement *r, struct arena *a)
+{
+    int n = 0;
+    r->stream = ARENA_ARRAY(a, int, r->k->ninsns + 1);
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        r->head[e] = n;
+        for (int i = 0; i < r->k->ninsns; i++)
+            if (r->k->insns[i].engine == e)
+                r->stream[n++] = i;
+        r->tail[e] = n;
+    }
+}
+
+/* The engine's instruction that can begin first, and when; -1: none of the next ones can. */
+static int next_of(const struct refinement *r, int engine, double *begins)
+{
+    int best = -1;
+    bool transfers = true; /* none of them waits */
+    for (int x = r->head[engine], seen = 0; x < r->tail[engine] && seen < WINDOW; x++) {
+        int i = r->stream[x];
+        bool transfer = insn_is_transfer(&r->k->insns[i]);
+        if (r->done[i])
+            continue;
+        seen++;
+        if (!r->open[i] && (!transfer || transfers)) {
+            double at = r->ready[i] > r->engines[engine] ? r->ready[i] : r->engines[engine];
+            if (best < 0 || at < *begins)
+                best = i, *begins = at;
+        }
+        transfers &= !transfer;
+    }
+    return best;
+}
+
+static void execute(struct refinement *r, int i, double at)
+{
+    const struct insn *n = &r->k->insns[i];
+    const struct timing *t = machine_timing(r->m);
+    double end = r->engines[n->engine] = at + r->costs[i];
+    if (insn_is_transfer(n)) {
+        r->engines[n->engine] = at + t->dma_issue_cycles / r->m->pool_ghz;
+        r->dma = (r->dma > r->engines[n->engine] ? r->dma : r->engines[n->engine]) + r->moves[i];
+        end = r->dma + t->dma_start_ns;
+    }
+    r->done[i] = true;
+    while (r->head[n->engine] < r->tail[n->engine] && r->done[r->stream[r->head[n->engine]]])
+        r->head[n->engine]++;
+    for (int x = r->first[i]; x < r->first[i + 1]; x++) {
+        int next = r->successors[x];
+        r->open[next]--;
+        r->ready[next] = end > r->ready[next] ? end : r->ready[next];
+    }
+}
+
+static void execute_all(struct refinement *r, int *order)
+{
+    for (int n = 0; n < r->k->ninsns; n++) {
+        double least = INFINITY, at = 0;
+        int first = -1;
+        for (int e = 0; e < ENGINE_COUNT; e++) {
+            int i = next_of(r, e, &at);
+            if (i >= 0 && (at < least || (at == least && i < first)))
+                least = at, first = i;
+        }
+        order[n] = first; /* there is one: the first that is not done comes after nothing that is not */
+        execute(r, first, least);
+    }
+}
+
+static void *permuted(const void *from, const int *order, int n, size_t size, struct arena *a)
+{
+    char *to = arena_alloc(a, (size_t)(n + 1) * size);
+    for (int i = 0; i < n; i++)
+        memcpy(to + (size_t)i * size, (const char *)from + (size_t)order[i] * size, size);
+    return to;
+}
+
+void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values)
+{
+    struct arena a = {0};
+    struct links links;
+    int n = k->ninsns, *order = ARENA_ARRAY(&a, int, n + 1);
+    struct refinement r = {.k = k, .m = m};
+    find_costs(&r, values, &a);
+    straight_links(p, k, m, &links, &a);
+    find_successors(&r, &links, &a);
+    find_streams(&r, &a);
+    r.ready = ARENA_ARRAY(&a, double, n + 1), r.done = ARENA_ARRAY(&a, bool, n + 1);
+    execute_all(&r, order);
+    struct insn *old = arena_copy(&a, k->insns, sizeof *old * (size_t)n);
+    double before = straight_estimate(p, k, m, r.costs, r.moves);
+    memcpy(k->insns, permuted(old, order, n, sizeof *old, &a), sizeof *old * (size_t)n);
+    double after = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
+                                     permuted(r.moves, order, n, sizeof(double), &a));
+    if (after >= before)
+        memcpy(k->insns, old, sizeof *old * (size_t)n);
+    arena_free(&a);
+}
