@@ -395,3 +395,8 @@ case('WordConvEmbedding',[M('WordConvEmbedding',['x','w','b','c'],['y'])],{'x':I
 # ---- a place that is whole but for the last bit ----
 rng=np.random.default_rng(25)
 case('Resize_symmetric_ceil',[h.make_node('Resize',['x','','s'],['y'],mode='nearest',nearest_mode='ceil',coordinate_transformation_mode='half_pixel_symmetric')],{'x':f32(1,2,5,6)},['y'],opsets=(('',19),),inits=[nh.from_array(F([1,1,1.5,.5]),'s')])
+
+# ---- powers of two beyond the least and the largest, by each way to round ----
+casts=[(r,s) for r in ('up','down','nearest') for s in (0,1)]
+case('Cast_e8m0_special',[h.make_node('Cast',['x'],['e%d'%i],to=T.FLOAT8E8M0,saturate=s,round_mode=r) for i,(r,s) in enumerate(casts)]+[h.make_node('Cast',['e%d'%i],['y%d'%i],to=T.FLOAT) for i in range(6)],
+     {'x':F([0,2.**-127,1.5*2.**-127,2.**-126,1.5*2.**126,2.**127,1.25*2.**127,1.75*2.**127,np.inf,np.nan,1,1.25,1.5,1.75,3])},['y%d'%i for i in range(6)],opsets=(('',24),),rtol=0,atol=0)

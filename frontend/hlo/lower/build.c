@@ -107,16 +107,21 @@ bool h_known(const struct value *v, double *x)
 
 /* ---- movement ---- */
 
-/* Floats that an integer of fewer than 8 bits cannot hold become its nearest; those that e8m0
- * has no power for, NaN. */
+/* XLA's conversion to e8m0: what is not positive, or would round to a power that e8m0 has not, is NaN. */
+static struct value *into_scales(struct hlo_lower *l, struct value *x)
+{
+    struct value *positive = b_2(l->b, OP_gt, x, b_like(l->b, x, 0));
+    struct value *rounds = b_2(l->b, OP_lt, x, b_like(l->b, x, ldexp(1.5, 127)));
+    return b_select(l->b, b_2(l->b, OP_and, positive, rounds), x, b_like(l->b, x, NAN));
+}
+
+/* Floats that an integer of fewer than 8 bits cannot hold become its nearest. */
 static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
 {
     bool narrow = dtype_is_int(dtype) && dtype_info(dtype)->bits < 8;
     bool is_float = dtype_is_float(h_dtype(x));
-    if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x))) {
-        x = is_float ? x : h_cast(l, x, DT_F32);
-        return b_select(l->b, b_2(l->b, OP_gt, x, b_like(l->b, x, 0)), x, b_like(l->b, x, NAN));
-    }
+    if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x)))
+        return into_scales(l, is_float ? x : h_cast(l, x, DT_F32));
     if (!narrow || !is_float)
         return x;
     int bits = dtype_info(dtype)->bits;
@@ -134,7 +139,7 @@ struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
         return x;
     x = into_range(l, x, dtype);
     h_set_int(l, &a, "to", dtype);
-    h_set_int(l, &a, "saturate", 0);
+    h_set_int(l, &a, "saturate", dtype == DT_F8E8M0);
     if (dtype == DT_F8E8M0) /* XLA's rounding; ONNX rounds up unless told otherwise */
         attr_set_str(&l->b->g->arena, &a, "round_mode", "nearest");
     return h_elementwise(l, OP_cast, &x, 1, &a);

@@ -195,7 +195,8 @@ static bool saturates(const struct attrs *attrs, int to)
     return t->cls == DTC_FLOAT && t->bits <= 8 && attr_int(attrs, "saturate", 1);
 }
 
-/* e8m0: a power of two; round_mode says which neighbour a value between two gets. Ties go up. */
+/* e8m0: a power of two; round_mode says which neighbour a value between two gets. Ties go up.
+ * Without `saturate` what is below the least power, 0 too, or above the largest is NaN. */
 static void cast_to_scale(struct op_call *c)
 {
     bool saturate = attr_int(c->attrs, "saturate", 1);
@@ -207,7 +208,9 @@ static void cast_to_scale(struct op_call *c)
         double x = fabs(tensor_f64(c->in[0], i));
         int e;
         double part = frexp(x, &e);
-        if (isfinite(x) && x > 0 && part != 0.5)
+        if (!saturate && (x < ldexp(1, -f->bias) || x > float_largest(f)))
+            x = NAN;
+        else if (isfinite(x) && x > 0 && part != 0.5)
             x = ldexp(1, down || (nearest && part < 0.75) ? e - 1 : e);
         p[i] = (uint8_t)float_encode(f, x, saturate);
     }
