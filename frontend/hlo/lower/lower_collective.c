@@ -149,10 +149,9 @@ bool hlo_lower_ragged_all_to_all(struct hlo_lower *l)
     struct value *in = b_2(l->b, OP_lt, from, v[1]);
     in = b_2(l->b, OP_and, b_2(l->b, OP_ge, from, b_like(l->b, from, 0)), in);
     struct value *at = b_2(l->b, OP_add, from, v[0]);
-    at =
-        b_op(l->b, OP_clip,
-             (struct value *[]){at, b_like(l->b, at, 0), b_like(l->b, at, (double)(x->type.dims[0] - 1))},
-             3, NULL);
+    struct value *last = h_reshape(l, h_dims(l, x->type.dims, 1), none, 0);
+    last = b_2(l->b, OP_sub, last, b_like(l->b, last, 1));
+    at = b_op(l->b, OP_clip, (struct value *[]){at, b_like(l->b, at, 0), last}, 3, NULL);
     struct attrs a = {0};
     h_set_int(l, &a, "axis", 0);
     struct value *rows = b_op(l->b, OP_gather, (struct value *[]){x, at}, 2, &a);
