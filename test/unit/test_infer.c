@@ -109,6 +109,10 @@ static void test_slice(void **state)
     operand(&r, 1, "i64[1]", (dim_t[]){-3}, 1);
     operand(&r, 3, "i64[1]", (dim_t[]){1}, 1);
     assert_string_equal(infer(&r, OP_slice, 4), "f32[n,3]");
+    for (int i = 1; i < 4; i++) /* how many are cut is told by the steps alone */
+        operand(&r, i, "i64[many]", NULL, -1);
+    operand(&r, 4, "i64[1]", (dim_t[]){-1}, 1);
+    assert_string_equal(infer(&r, OP_slice, 5), "f32[slice.2,slice.3]");
     arena_free(&r.arena);
 }
 

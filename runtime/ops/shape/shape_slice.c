@@ -87,7 +87,11 @@ bool infer_slice(struct infer *f)
     int count = has_input(f, 3) ? infer_axes(f, 3, x->rank, axes) : AXES_ABSENT;
     if (count == AXES_BAD)
         return false;
-    int64_t n = count >= 0 ? count : start.n >= 0 ? start.n : end.n >= 0 ? end.n : x->rank;
+    int64_t n = count >= 0     ? count
+                : start.n >= 0 ? start.n
+                : end.n >= 0   ? end.n
+                : step.n >= 0  ? step.n
+                               : x->rank;
     if (n > x->rank || (start.n >= 0 && start.n != n) || (end.n >= 0 && end.n != n) ||
         (step.n >= 0 && step.n != n))
         return fail(f->d, "starts, ends, axes and steps have different lengths");
