@@ -174,7 +174,7 @@ static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
     struct value *y = emit(n, OP_matmul, in, 2, &as, n->name, d);
     if (!y || !(y = scaled(n, y, alpha, d)))
         return false;
-    if (n->nin > 2 && n->in[2]) {
+    if (n->nin > 2 && n->in[2] && beta != 0) { /* as in BLAS, a beta of 0 does not read C */
         struct value *c = scaled(n, n->in[2], beta, d);
         y = c ? emit2(n, OP_add, y, c, d) : NULL;
     }

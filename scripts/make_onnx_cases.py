@@ -400,3 +400,9 @@ case('Resize_symmetric_ceil',[h.make_node('Resize',['x','','s'],['y'],mode='near
 casts=[(r,s) for r in ('up','down','nearest') for s in (0,1)]
 case('Cast_e8m0_special',[h.make_node('Cast',['x'],['e%d'%i],to=T.FLOAT8E8M0,saturate=s,round_mode=r) for i,(r,s) in enumerate(casts)]+[h.make_node('Cast',['e%d'%i],['y%d'%i],to=T.FLOAT) for i in range(6)],
      {'x':F([0,2.**-127,1.5*2.**-127,2.**-126,1.5*2.**126,2.**127,1.25*2.**127,1.75*2.**127,np.inf,np.nan,1,1.25,1.5,1.75,3])},['y%d'%i for i in range(6)],opsets=(('',24),),rtol=0,atol=0)
+
+# ---- C is not read where beta is 0 ----
+rng=np.random.default_rng(26)
+wild=np.array([np.nan,np.inf,-np.inf,0])
+case('Gemm_beta_0',[h.make_node('Gemm',['a','b','c'],['y'],alpha=.5,beta=0.),h.make_node('Gemm',['d','e','f'],['z'],beta=0.,transB=1)],
+     {'a':f32(3,5),'b':f32(5,4),'c':wild.astype(np.float32),'d':rng.standard_normal((2,3)),'e':rng.standard_normal((4,3)),'f':wild},['y','z'],opsets=(('',13),))

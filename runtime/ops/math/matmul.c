@@ -266,7 +266,7 @@ static bool gemm(struct op_call *c, struct work *w)
         return false;
     multiply_f64(oa.rows, ob.cols, oa.cols, oa.v, ob.v, y);
     for (int64_t i = 0; i < tensor_count(out); i++)
-        y[i] = alpha * y[i] + (bias ? beta * bias[at[i]] : 0);
+        y[i] = alpha * y[i] + (bias && beta != 0 ? beta * bias[at[i]] : 0);
     call_store(c, 0, y);
     return true;
 }
