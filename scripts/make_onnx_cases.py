@@ -406,3 +406,7 @@ rng=np.random.default_rng(26)
 wild=np.array([np.nan,np.inf,-np.inf,0])
 case('Gemm_beta_0',[h.make_node('Gemm',['a','b','c'],['y'],alpha=.5,beta=0.),h.make_node('Gemm',['d','e','f'],['z'],beta=0.,transB=1)],
      {'a':f32(3,5),'b':f32(5,4),'c':wild.astype(np.float32),'d':rng.standard_normal((2,3)),'e':rng.standard_normal((4,3)),'f':wild},['y','z'],opsets=(('',13),))
+
+# ---- what a product of -infinity and 0 makes of activations ----
+far=np.array([-np.inf,np.inf,np.nan,-3e38,3e38,-100,-90,-8,-7.75,-1e-40,0,-0.,1e-40,.5,30,89,-np.inf],np.float32)
+case('activations_infinite',[h.make_node('Gelu',['x'],['a']),h.make_node('Gelu',['x'],['b'],approximate='tanh'),h.make_node('Mish',['x'],['c']),h.make_node('Sigmoid',['x'],['s']),h.make_node('Mul',['x','s'],['d']),h.make_node('HardSwish',['x'],['e'])],{'x':far},['a','b','c','d','e'],opsets=(('',22),))

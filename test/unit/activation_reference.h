@@ -71,15 +71,15 @@ static inline double ref_erfc(double x, const float *p)
 }
 static inline double ref_gelu(double x, const float *p)
 {
-    return x == -INFINITY ? -0.0 : 0.5 * x * erfc(-x * M_SQRT1_2);
+    return 0.5 * x * erfc(-x * M_SQRT1_2);
 }
 static inline double ref_gelu_tanh(double x, const float *p)
 {
-    return x == -INFINITY ? -0.0 : x * sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    return x * sigmoid(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
 }
 static inline double ref_silu(double x, const float *p)
 {
-    return x == -INFINITY ? -0.0 : x * sigmoid(x);
+    return x * sigmoid(x);
 }
 static inline double ref_hard_sigmoid(double x, const float *p)
 {
@@ -97,7 +97,7 @@ static inline double ref_softplus(double x, const float *p)
 }
 static inline double ref_mish(double x, const float *p)
 {
-    return x == -INFINITY ? -0.0 : x * tanh(ref_softplus(x, p));
+    return x * tanh(ref_softplus(x, p));
 }
 static inline double ref_elu(double x, const float *p)
 {
