@@ -410,3 +410,9 @@ case('Gemm_beta_0',[h.make_node('Gemm',['a','b','c'],['y'],alpha=.5,beta=0.),h.m
 # ---- what a product of -infinity and 0 makes of activations ----
 far=np.array([-np.inf,np.inf,np.nan,-3e38,3e38,-100,-90,-8,-7.75,-1e-40,0,-0.,1e-40,.5,30,89,-np.inf],np.float32)
 case('activations_infinite',[h.make_node('Gelu',['x'],['a']),h.make_node('Gelu',['x'],['b'],approximate='tanh'),h.make_node('Mish',['x'],['c']),h.make_node('Sigmoid',['x'],['s']),h.make_node('Mul',['x','s'],['d']),h.make_node('HardSwish',['x'],['e'])],{'x':far},['a','b','c','d','e'],opsets=(('',22),))
+
+# ---- backwards from before the first element: that one alone ----
+rng=np.random.default_rng(27)
+L=lambda *v:np.array(v,np.int64)
+case('Slice_back_from_before',[h.make_node('Slice',['x',s,e,a,t],[y]) for s,e,a,t,y in (('s','e','a','t','y'),('s2','e','a','t','z'),('k','l','m','n','w'))],{'x':f32(5,3),'s':L(-4),'e':L(-2**63)},['y','z','w'],opsets=(('',13),),
+     inits=[nh.from_array(v,k) for k,v in (('a',L(1)),('t',L(-2)),('s2',L(-2**63+1)),('k',L(-9,-1)),('l',L(-9,-9)),('m',L(0,1)),('n',L(-1,-1)))])

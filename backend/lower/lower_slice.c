@@ -120,7 +120,8 @@ static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, 
     struct dim_table *t = &l->p->dims;
     enum { NO_LIMIT = INT32_MAX };
     int64_t min, max;
-    dim_t low = forward ? 0 : -1, top = forward ? n : dim_sub(t, n, 1);
+    bool near = dim_is_const(start) && start >= -1; /* of what is not empty, an element */
+    dim_t top = forward ? n : dim_sub(t, n, 1), low = forward ? 0 : near ? -1 : dim_min(t, 0, top);
     if (dim_is_const(start) && (start >= NO_LIMIT || start <= -(int64_t)NO_LIMIT)) {
         *out = start > 0 ? top : low;
         return true;

@@ -109,6 +109,18 @@ static void test_slice(void **state)
     operand(&r, 1, "i64[1]", (dim_t[]){-3}, 1);
     operand(&r, 3, "i64[1]", (dim_t[]){1}, 1);
     assert_string_equal(infer(&r, OP_slice, 4), "f32[n,3]");
+    operand(&r, 0, "f32[5,3]", NULL, -1); /* backwards from before the first element: that one */
+    operand(&r, 1, "i64[1]", (dim_t[]){-4}, 1);
+    operand(&r, 2, "i64[1]", (dim_t[]){-INT32_MAX}, 1);
+    operand(&r, 4, "i64[1]", (dim_t[]){-2}, 1);
+    assert_string_equal(infer(&r, OP_slice, 5), "f32[5,1]");
+    operand(&r, 0, "f32[n,0]", NULL, -1);
+    assert_string_equal(infer(&r, OP_slice, 5), "f32[n,0]");
+    operand(&r, 3, "i64[1]", (dim_t[]){0}, 1);
+    operand(&r, 1, "i64[1]", (dim_t[]){-1}, 1);
+    operand(&r, 4, "i64[1]", (dim_t[]){-1}, 1);
+    assert_string_equal(infer(&r, OP_slice, 5), "f32[n,0]");
+    operand(&r, 0, "f32[n,8]", NULL, -1);
     for (int i = 1; i < 4; i++) /* how many are cut is told by the steps alone */
         operand(&r, i, "i64[many]", NULL, -1);
     operand(&r, 4, "i64[1]", (dim_t[]){-1}, 1);

@@ -18,7 +18,7 @@ enum { NO_LIMIT = INT32_MAX };
  * A start or end as a place in [low, n + high]: negative ones count from the end. False when the
  * sign of an expression cannot be told.
  */
-static bool place(struct infer *f, dim_t v, dim_t n, int64_t low, int64_t high, dim_t *out)
+static bool place(struct infer *f, dim_t v, dim_t n, dim_t low, int64_t high, dim_t *out)
 {
     int64_t min, max;
     dim_t top = dim_add(f->dims, n, high);
@@ -35,6 +35,14 @@ static bool place(struct infer *f, dim_t v, dim_t n, int64_t low, int64_t high, 
     return true;
 }
 
+/* The least start: backwards too the first element, as ONNX has it, where NumPy takes nothing; -1 if there is none. */
+static dim_t least_start(struct infer *f, dim_t start, dim_t n, bool forward)
+{
+    if (forward)
+        return 0;
+    return dim_is_const(start) && start >= -1 ? -1 : dim_min(f->dims, 0, dim_sub(f->dims, n, 1));
+}
+
 static dim_t slice_length(struct infer *f, dim_t n, dim_t start, dim_t end, int64_t step)
 {
     dim_t from, to, length;
@@ -43,7 +51,7 @@ static dim_t slice_length(struct infer *f, dim_t n, dim_t start, dim_t end, int6
         return 0;
     }
     bool forward = step > 0;
-    if (!place(f, start, n, forward ? 0 : -1, forward ? 0 : -1, &from) ||
+    if (!place(f, start, n, least_start(f, start, n, forward), forward ? 0 : -1, &from) ||
         !place(f, end, n, forward ? 0 : -1, forward ? 0 : -1, &to))
         return infer_unknown(f, "slice");
     if (forward)
@@ -65,7 +73,7 @@ static void slice_content(struct infer *f, const struct content *start, const st
         return;
     int64_t by = step->n == 1 ? step->v[0] : 1, at = start->v[0];
     at += at < 0 ? x.n : 0;
-    at = at < 0 ? (by > 0 ? 0 : -1) : at > x.n - (by < 0) ? x.n - (by < 0) : at;
+    at = at < 0 ? 0 : at > x.n - (by < 0) ? x.n - (by < 0) : at;
     dim_t *z = ARENA_ARRAY(f->arena, dim_t, n ? n : 1);
     for (int64_t i = 0; i < n; i++) {
         if (at + i * by < 0 || at + i * by >= x.n)
@@ -114,7 +122,7 @@ static int64_t first_index(int64_t start, int64_t n, int64_t step)
     start += start < 0 ? n : 0;
     if (step > 0)
         return start < 0 ? 0 : start > n ? n : start;
-    return start < -1 ? -1 : start > n - 1 ? n - 1 : start;
+    return start < 0 ? 0 : start > n - 1 ? n - 1 : start;
 }
 
 bool eval_slice(struct op_call *c)
