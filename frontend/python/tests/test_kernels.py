@@ -352,7 +352,7 @@ class Errors(Case):
         def kernel(a, b):
             nl.add(nl.load(a), nl.load(b))
 
-        self.assertIn("do not broadcast", self.fails(kernel, f32(4, 5), f32(4, 6)))
+        self.assertIn("y has shape (4, 6), expected (4, 5)", self.fails(kernel, f32(4, 5), f32(4, 6)))
 
     def test_condition_on_an_index_array(self) -> None:
         def kernel(a):

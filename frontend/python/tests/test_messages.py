@@ -61,6 +61,8 @@ class Messages(Case):
     def test_indices(self) -> None:
         i = lambda n: nl.arange(n)[:, None]  # noqa: E731
         self.told(r"a one-dimensional index array needs a new axis: nl.arange\(n\)\[:, None\]", lambda x: nl.load(x[nl.arange(8), :]), f32(8, 4))
+        self.told(r"index shapes \(8, 1\) and \(4, 1\) do not broadcast; give each array an axis of its own, as in nl.arange\(8\)\[:, None\]",
+                  lambda x: nl.load(x[i(8), i(4)]), f32(8, 4))
         self.told(r"slices and index arrays .* cannot be mixed .*\[8, 4\]>; use slices", lambda x: nl.load(x[i(8), 0:4]), f32(8, 4))
 
         def pieces(x):
@@ -157,6 +159,11 @@ class Messages(Case):
             nl.store(t, nl.load(x))
             return t
 
+        def unloaded(x):
+            out = new(8, 4)
+            nl.store(out, x)
+            return out
+
         def factor(x):
             t = nl.load(x)
             return nl.copy(nisa.nc_matmul(nisa.nc_matmul(t, t), nl.load(x[0:4, :])))
@@ -164,7 +171,8 @@ class Messages(Case):
         x = f32(8, 4)
         for words, f in ((r"nl.load: src is <sbuf .*>, which the hardware's load does not take", lambda x: nl.load(nl.load(x))),
                          (r"assignment: <hbm .*> lies in HBM, which the hardware's engines do not write: nl.store", assigned),
-                         (r"nl.store: dst is <sbuf .*>, which the hardware's store does not write: assign to it", stored)):
+                         (r"nl.store: dst is <sbuf .*>, which the hardware's store does not write: assign to it", stored),
+                         (r"nl.store: value is <hbm .*>, which the hardware's store does not take: load it first", unloaded)):
             with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: " + words):
                 self.same(nki.jit(f)(x), x)
         with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nc_matmul: stationary is <psum .*\[4, 4\]>, and the tensor engine reads SBUF only"):
@@ -175,7 +183,92 @@ class Messages(Case):
         for words, f in ((r"activation: scale has shape \(8, 4\)", lambda x: nisa.activation(nl.exp, nl.load(x), scale=nl.load(x))),
                          (r"activation: bias has shape \(8, 4\)", lambda x: nisa.activation(nl.exp, nl.load(x), bias=nl.load(x))),
                          (r"tensor_scalar: operand0 has shape \(8, 4\)", lambda x: nisa.tensor_scalar(nl.load(x), nl.add, nl.load(x)))):
-            self.told(words + r", expected one element for each partition: \(8, 1\)", f, x)
+            self.told(words + r", expected one element for each partition: \(8, 1\); for a tile of elements use nisa.tensor_tensor\(", f, x)
+        self.told(r"tensor_scalar: operand0 has shape \(1, 4\).*x.broadcast_to\(\(8, 4\)\), op", lambda x: nisa.tensor_scalar(nl.load(x), nl.add, nl.load(x[0:1])), x)
+        self.told(r"activation: bias has shape \(1, 8\).*a row becomes a column where it is loaded, nl.load\(row.reshape",
+                  lambda x, y: nisa.activation(nl.exp, nl.load(x), bias=nl.load(y)), x, f32(1, 8))
+
+    def test_shapes(self) -> None:
+        """Each is told with the operand, its shape, the expected one, and what to do."""
+        two = lambda op: lambda x, y: nisa.tensor_tensor(nl.load(x), nl.load(y), op)  # noqa: E731
+        part = r"take a part of the larger, x\[:, 0:4\]"
+        self.told(r"tensor_tensor: data2 has shape \(8, 4\), expected \(8, 6\), as the first has: .*" + part, two(nl.add), f32(8, 6), f32(8, 4))
+        self.told(r"tensor_tensor: data2 has shape \(4, 6\), expected \(8, 6\).*same partitions; .*x\[0:4\]", two(nl.add), f32(8, 6), f32(4, 6))
+        self.told(r"tensor_tensor: data2 has shape \(6, 8\), expected \(8, 6\).*the transpose, which nisa.nc_transpose", two(nl.add), f32(8, 6), f32(6, 8))
+        self.told(r"nl.maximum: y has shape \(8, 4\), expected \(8, 6\).*" + part, lambda x, y: nl.maximum(nl.load(x), nl.load(y)), f32(8, 6), f32(8, 4))
+        self.told(r"\*: the second operand has shape \(8, 4\)", lambda x, y: nl.load(x) * nl.load(y), f32(8, 6), f32(8, 4))
+
+        def stored(x):
+            out = new(8, 4)
+            nl.store(out, nl.load(x))
+            return out
+
+        self.told(r"nl.store: src has shape \(8, 6\), expected \(8, 4\), as dst has: .*" + part, stored, f32(8, 6))
+        self.told(r"reshape: the partition dim .*a transpose is an instruction, nisa.nc_transpose", lambda x: nl.load(x).reshape((4, 8)), f32(8, 4))
+        self.told(r"nl.load: .*200 partitions, .* or as src.reshape\(\(128, ...\)\)", lambda x: nl.load(x), f32(200))
+        self.told(r".*shape \(8, 0\) has a dim of size 0; .*is a slice empty", lambda x: nl.exp(nl.load(x)[:, 4:]), f32(8, 4))
+
+    def test_shapes_of_instructions_with_a_destination(self) -> None:
+        def kernel(call: Callable[..., Any], space: Any = nl.sbuf) -> Callable[..., Any]:
+            def k(x):
+                d = nl.ndarray((8, 4), dtype=nl.float32, buffer=space)
+                call(d, nl.load(x))
+                return d
+            return k
+
+        for words, call in (
+                (r"tensor_tensor: data1 has shape \(8, 6\), expected \(8, 4\): .*x\[:, 0:4\]", lambda d, t: nisa06.tensor_tensor(d, t, t, nl.add)),
+                (r"activation: data has shape \(8, 6\), expected \(8, 4\)", lambda d, t: nisa06.activation(d, nl.exp, t)),
+                (r"tensor_reduce: dst has shape \(8, 4\), expected \(8, 1\), data without the axes \[1\]", lambda d, t: nisa06.tensor_reduce(d, nl.add, t, 1)),
+                (r"tensor_reduce: op is 'exp', which is no reduction; expected nl.add", lambda d, t: nisa06.tensor_reduce(d[:, 0:1], nl.exp, t, 1)),
+                (r"memset: dst is tuple, expected a tile: an instruction of nki 0.6 writes to its first", lambda d, t: nisa06.memset((8, 4), 0.0))):
+            with self.subTest(words):
+                self.told(words, kernel(call), f32(8, 6))
+        self.told(r"tensor_tensor: dst is a tensor in HBM, which engines do not reach: write to a tile",
+                  kernel(lambda d, t: nisa06.tensor_tensor(d, t[:, 0:4], t[:, 0:4], nl.add), nl.shared_hbm), f32(8, 6))
+        with self.assertRaisesRegex(TypeError, r"test_messages.py:\d+: tensor_tensor\(\) missing 1 .*'data2': an instruction of nki 0.6 writes to its"):
+            nki06.jit(lambda x: nisa06.tensor_tensor(nl.load(x), nl.load(x), op=nl.add))(f32(8, 4))
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nisa.tensor_copy has no argument 'mask', it has no effect"):
+            nki06.jit(kernel(lambda d, t: nisa06.tensor_copy(d, t[:, 0:4], mask=nl.arange(8)[:, None] < 4)))(f32(8, 6))
+
+    def test_factors(self) -> None:
+        product = lambda a, b: nl.copy(nl.matmul(nl.load(a), nl.load(b)))  # noqa: E731
+        self.told(r"nl.matmul: .*both are the contraction: x\[M, K\] times y\[K, N\]; .*transpose_x=True", product, f32(16, 8), f32(16, 4))
+        self.told(r"nl.matmul: .*y is \[N, K\] here: nl.transpose", product, f32(16, 8), f32(4, 8))
+        self.told(r"nc_matmul: stationary has 512 columns, .*or exchange the two: moving may have 512",
+                  lambda a, b: nl.copy(nisa.nc_matmul(nl.load(a), nl.load(b))), f32(16, 512), f32(16, 4))
+
+    def test_operations(self) -> None:
+        for words, f in ((r"tensor_tensor: <lambda> is not an operation .* pass one by its function, such as nl.add",
+                          lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x), lambda a, b: a)),
+                         (r"tensor_reduce: <sbuf tensor .* is not an operation", lambda x: nisa.tensor_reduce(nl.load(x), nl.add, axis=1))):
+            self.told(words, f, f32(8, 4))
+
+    def test_functions_of_numpy(self) -> None:
+        for words, f in ((r"np.exp: .*write nl.exp", lambda x: np.exp(nl.load(x))),
+                         (r"np.sum: .*write nl.sum", lambda x: np.sum(nl.load(x), axis=1)),
+                         (r"np.expm1: .*functions of tiles are those of nl and nisa", lambda x: np.expm1(nl.load(x))),
+                         (r"a tensor has no attribute 'sum'; write nl.sum", lambda x: nl.load(x).sum(axis=1)),
+                         (r"a tensor has no attribute 'shap'; is 'shape' meant", lambda x: nl.load(x).shap),
+                         (r"<sbuf .*> has no elements while the kernel is traced, so that NumPy cannot", lambda x: np.zeros((8, 4)).__setitem__(0, nl.load(x))),
+                         (r"the value of .*nl.maximum and nl.minimum for max and min", lambda x: max(nl.load(x), 0.0)),
+                         (r"nl.store: value is ndarray, .*nl.shared_constant", lambda x: nl.store(x, np.ones((8, 4), np.float32)))):
+            with self.subTest(words):
+                self.told(words, f, f32(8, 4))
+
+    def test_masks(self) -> None:
+        def beyond(x):
+            out, (p, j) = new(*x.shape), nl.mgrid[0:16, 0:4]
+            for i in nl.affine_range(2):
+                mask = i * 16 + p <= x.shape[0]
+                nl.store(out[i * 16 + p, j], nl.load(x[i * 16 + p, j], mask=mask), mask=mask)
+            return out
+
+        self.told(r"operand 'src' is out of bounds: where its mask holds it reaches index 20 for axis 0 of 'x' \[20, 4\]; .*mask=\(index < 20\)", beyond, f32(20, 4))
+        self.told(r"mask: .*not of <sbuf .*nl.where\(condition", lambda x: nl.copy(nl.load(x), mask=nl.load(x) > 0.5), f32(8, 4))
+        self.told(r"mask: .*not of an array of NumPy; .*nl.where", lambda x: nl.copy(nl.load(x), mask=np.ones((8, 4), bool)), f32(8, 4))
+        self.told(r"mask: a mask of shape \(1, 2\) for a tile of shape \(8, 4\); make it of the index arrays",
+                  lambda x: nl.copy(nl.load(x), mask=nl.arange(2)[None, :] < 1), f32(8, 4))
 
     def test_names(self) -> None:
         self.told(r"nl.sqare: the interface has no such name; is nl.square meant\?", lambda x: nl.sqare(nl.load(x)), f32(8, 4))

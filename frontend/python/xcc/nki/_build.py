@@ -16,6 +16,7 @@ from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
 _UNWRITTEN = re.compile(r"uninitialised read: node '([^']*)'.* reads elements of tile (\d+) ")
+_OUTSIDE = re.compile(r"operand '(\w+)' reaches bytes (-?\d+) to (-?\d+) of '([^']*)', which has \d+")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
 _ALIGNED = {"tensor_copy", "memset", "tensor_tensor", "tensor_scalar", "tensor_alu", "activation", "select", "dma_copy", "gather",
@@ -69,7 +70,7 @@ class Builder:
         return n
 
     def failure(self, where: Tuple[str, int] = ("", 0)) -> Exception:
-        text = located((self.lib.xcc_error() or b"").decode(errors="replace"))
+        text = told((self.lib.xcc_error() or b"").decode(errors="replace"), self.trace)
         if where[0] and not text.startswith(where[0]):
             text = "%s:%d: %s" % (where[0], where[1], text)
         return (NkiIndexError if "out of bounds" in text else NkiError)(text)
@@ -179,6 +180,20 @@ class Builder:
         if not s:
             raise self.failure()
         return s.decode()
+
+
+def told(text: str, t: Trace) -> str:
+    """A message of the library about a kernel, with the kernel's line in front and indices in place of bytes."""
+    def outside(found: "re.Match[str]") -> str:
+        what, first, last, name = found.group(1), int(found.group(2)), int(found.group(3)), found.group(4)
+        o = next((o for o in t.objects if o.name == name and o.space == "hbm"), None)
+        if o is None or not o.shape:
+            return found.group(0)
+        row = (first if first < 0 else last) // o.dtype.itemsize // (o.elements // o.shape[0])
+        return "operand '%s' is out of bounds: where its mask holds it reaches index %d for axis 0 of '%s' %s; cut what lies beyond by " \
+               "mask=(index < %d)" % (what, row, name, list(o.shape), o.shape[0])
+
+    return _OUTSIDE.sub(outside, located(text))
 
 
 # -- rows of the instruction set --------------------------------------------------------------------------------------

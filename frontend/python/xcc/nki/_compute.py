@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes
 from ._core import (Shape, aligned, as_tile, emit, emit_copy, emit_fill, emit_iota, is_number, number, place, predicate_tile, result,
                     shape_on_chip)
-from ._errors import NkiTypeError, error, warn
+from ._errors import NkiTypeError, error, shape_error, warn
 from ._index import Expr, Mask, broadcast_shapes
 from ._mask import Region, region_of
 from ._move import broadcast_to, copy, flat_out, on_sbuf, transposed, two_dims
@@ -138,8 +138,20 @@ def vector(x: View, shape: Shape, api: str, what: str) -> View:
         raise error(api, "%s is a tensor in HBM; load it first (nl.load)" % what, NkiTypeError)
     own = shape_on_chip(x)
     if any(n != 1 for n in own[1:]) or own[0] not in (1, shape[0]):
-        raise error(api, "%s has shape %s, expected one element for each partition: (%d, 1)" % (what, own, shape[0]), NkiTypeError)
+        raise error(api, "%s has shape %s, expected one element for each partition: (%d, 1)%s" % (what, own, shape[0], _instead(own, shape, what)),
+                    NkiTypeError)
     return x
+
+
+def _instead(own: Shape, shape: Shape, what: str) -> str:
+    """What to do with a tile that is no column."""
+    if own == (1, shape[0]):
+        return "; a row becomes a column where it is loaded, nl.load(row.reshape((%d, 1)))" % shape[0]
+    if own[1:] == shape[1:] and own[0] in (1, shape[0]):
+        op = {"bias": "nl.add", "scale": "nl.multiply"}.get(what, "op")
+        return "; for a tile of elements use nisa.tensor_tensor(data, x%s, %s)%s" % (
+            ".broadcast_to(%s)" % (shape,) if own[0] != shape[0] else "", op, " first" if op != "op" else "")
+    return "; a column of a tile is x[0:%d, 0:1]" % shape[0]
 
 
 def emit_unary(dst: View, op: str, src: View, api: str, region: Optional[Region] = None) -> None:
@@ -186,7 +198,7 @@ def binary_dtype(op: str, x: object, y: object) -> np.dtype:
     return d
 
 
-def binary_shape(x: View, y: View, api: str) -> Shape:
+def binary_shape(x: View, y: View, api: str, second: str = "y") -> Shape:
     """Free dims broadcast as in NumPy, the partition dim is always the first."""
     a, b = shape_on_chip(x), shape_on_chip(y)
     n = max(len(a), len(b))
@@ -194,7 +206,7 @@ def binary_shape(x: View, y: View, api: str) -> Shape:
     b = b[:1] + (1,) * (n - len(b)) + b[1:]
     for p, q in zip(a, b):
         if p != q and p != 1 and q != 1:
-            raise error(api, "tiles of shapes %s and %s do not broadcast" % (shape_on_chip(x), shape_on_chip(y)), NkiTypeError)
+            raise shape_error(api, second, shape_on_chip(y), shape_on_chip(x), ", as the first has")
     return tuple(q if p == 1 else p for p, q in zip(a, b))
 
 
@@ -209,7 +221,7 @@ def binary(op: str, x: object, y: object, dtype: object = None, mask: object = N
     d = dtypes.to_dtype(dtype) if dtype is not None else binary_dtype(op, x, y)
     if isinstance(x, View) and isinstance(y, View):
         x, y = as_tile(x, api, "x"), as_tile(y, api, "y")
-        shape = binary_shape(x, y, api)
+        shape = binary_shape(x, y, api, "data2" if api == "tensor_tensor" else "y" if api.startswith("nl.") else "the second operand")
         region = region_of(mask, shape)
         if mask is None:
             region = inherited(shape, x, y)
@@ -306,6 +318,8 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 
 def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, region: Optional[Region] = None, negate: bool = False) -> None:
     """dst = reduction of src over free axes; masked elements do not take part."""
+    if is_unary(op) or op in COMPARES:
+        raise error(api, "op is '%s', which is no reduction; expected nl.add, nl.multiply, nl.maximum, nl.minimum or the like" % op, NkiTypeError)
     shape = shape_on_chip(src)
     if region is not None and region.empty:
         emit_fill(dst, NEUTRAL.get(op, 0.0), api)
@@ -427,19 +441,32 @@ def emit_matmul(dst: View, stationary: View, moving: View, api: str = "nc_matmul
     out, done = flat_out(dst, api, add != 0 or mask is not None)
     (k, m), (k2, n) = stationary.shape, moving.shape
     if k != k2:
-        raise error(api, "stationary has %d rows and moving %d; both are the contraction" % (k, k2), NkiTypeError)
+        raise error(api, "stationary has %d rows and moving %d; both are the contraction%s" % (k, k2, _rows_advice(api, k, m, k2, n)), NkiTypeError)
     if m > 128:
-        raise error(api, "stationary has %d columns, at most 128; split M with a loop" % m, NkiTypeError)
+        raise _too_wide(api, m, n)
     if n > 512:
         raise error(api, "moving has %d columns, at most 512; split N with a loop" % n, NkiTypeError)
     if out.shape != (m, n):
-        raise error(api, "dst has shape %s, expected %s" % (out.shape, (m, n)), NkiTypeError)
+        raise error(api, "dst has shape %s, expected %s: the columns of stationary, which is transposed, and of moving" % (out.shape, (m, n)), NkiTypeError)
     keep, rows, cols = regions if regions is not None else product_regions(mask, None, None, (k, m), (k, n), api)
     if keep is not None and keep.empty:
         return
     emit("nc_matmul", {"dst": place(out, (m, n), keep, api, "dst"), "stationary": place(stationary, (k, m), rows, api, "stationary"),
                        "moving": place(moving, (k, n), cols, api, "moving")}, api, {"accumulate": add})
     done()
+
+
+def _rows_advice(api: str, k: int, m: int, k2: int, n: int) -> str:
+    """Why the rows of two factors may differ."""
+    if api == "nc_matmul":
+        return ": [K, M] and [K, N]" + (", so stationary is given as its transpose" if m == k2 else "")
+    return ": x[M, K] times y[K, N]" + ("; x is [K, M] here, which transpose_x=True says" if m == k2 else "; y is [N, K] here: nl.transpose(y)" if n == k else "")
+
+
+def _too_wide(api: str, m: int, n: int) -> Exception:
+    """A stationary factor of too many columns."""
+    return error(api, "stationary has %d columns, at most 128; split M with a loop%s" %
+                 (m, ", or exchange the two: moving may have 512, and the result is transposed" if m <= 512 and n <= 128 else ""), NkiTypeError)
 
 
 def check_factors(stationary: View, moving: View, api: str, alike: bool = False) -> None:
@@ -480,7 +507,7 @@ def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mas
     else:
         cols = int(np.prod(shape_on_chip(s)[1:], dtype=np.int64))
         if cols > 128:
-            raise error(api, "stationary has %d columns, at most 128; split M with a loop" % cols, NkiTypeError)
+            raise _too_wide(api, cols, int(np.prod(shape_on_chip(m)[1:], dtype=np.int64)))
         shape = (cols,) + shape_on_chip(m)[1:]
     dst = result(shape, dtypes.float32 if dtype is None else dtype, "psum")
     if s.factor_mask is None and m.factor_mask is None:

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import dtypes
-from ._errors import NkiIndexError, NkiTypeError, error, warn
+from ._errors import NkiIndexError, NkiTypeError, error, shape_error, warn
 from ._index import Expr, Mask
 from ._mask import Region, region_of
 from ._record import Dim, Instruction, Number, Operand
@@ -42,7 +42,7 @@ def aligned(view: View, shape: Shape, api: str, what: str = "operand") -> List[D
         dims.pop(unit)
     ok = len(dims) == len(shape) and all(c == n or c == 1 for (_, c), n in zip(dims, shape))
     if not ok:
-        raise error(api, "%s has shape %s, expected %s" % (what, view.shape, tuple(shape)), NkiTypeError)
+        raise shape_error(api, what, view.shape, shape)
     return [(s, c) if c == n else (0, n) for (s, c), n in zip(dims, shape)]
 
 
@@ -98,6 +98,7 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
          reals: Optional[Dict[str, float]] = None, functions: Optional[Dict[str, str]] = None,
          engine: Optional[str] = None) -> Instruction:
     t = need_trace(api or name)
+    _check_memories(name, operands, api or name)
     _check_partitions(name, operands, api or name)
     for k, v in (numbers or {}).items():
         if isinstance(v, Expr):
@@ -107,6 +108,16 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
 
 _WHICH = {"a": "first ", "b": "second ", "src": ""}  # of an instruction's operands, in the order of the interfaces
 _BY_DMA = ("dma_copy", "nc_matmul")  # the first is free to repeat partitions, the second has patterns of its own
+
+
+def _check_memories(name: str, operands: Dict[str, Operand], api: str) -> None:
+    """Engines reach the chip's memories, DMA all."""
+    if name == "dma_copy" or api == "assignment":  # which warns
+        return
+    for what, o in operands.items():
+        if o.object.space == "hbm":
+            raise error(api, "%s is a tensor in HBM, which engines do not reach: %s" % (what, "write to a tile (buffer=nl.sbuf), which nl.store or "
+                        "nisa.dma_copy stores" if what == "dst" else "load it first (nl.load, nisa.dma_copy)"), NkiTypeError)
 
 
 def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None:
@@ -246,7 +257,7 @@ def match_shapes(dst: View, src: View, api: str) -> Tuple[View, View, Shape]:
     if src.size < dst.size or src.ndim < dst.ndim:
         aligned(src, dst.shape, api, "src")  # broadcasts, or fails with both shapes
         return dst, src, dst.shape
-    raise error(api, "src has shape %s, dst has %s" % (src.shape, dst.shape), NkiTypeError)
+    raise shape_error(api, "src", src.shape, dst.shape, ", as dst has")
 
 
 def _partition_first(v: View) -> View:

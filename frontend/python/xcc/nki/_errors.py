@@ -10,11 +10,12 @@ import os
 import re
 import sys
 import warnings
-from typing import Any, Callable, Iterable, Optional, Tuple
+from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 
 import numpy as np
 
 _HERE = __file__.rsplit("/", 1)[0]
+_BETWEEN = (_HERE, os.path.dirname(np.__file__))  # np.sum(tile) comes back here
 
 
 class NkiError(Exception):
@@ -65,7 +66,7 @@ class NeedRewrite(BaseException):
 def user_location() -> Tuple[str, int]:
     """File and line of the innermost frame outside this package."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
         frame = frame.f_back
     if frame is None:
         return "?", 0
@@ -76,6 +77,28 @@ def error(api: Optional[str], text: str, kind: type = NkiError) -> Exception:
     """An exception with the kernel's file and line in front; to be raised by the caller."""
     file, line = user_location()
     return kind("%s:%d: %s%s" % (file, line, api + ": " if api else "", text))
+
+
+def shape_error(api: Optional[str], what: str, found: Sequence[int], expected: Sequence[int], whose: str = "") -> Exception:
+    """An operand of a wrong shape, partitions first; whose: what has the expected one."""
+    return error(api, "%s has shape %s, expected %s%s: %s" % (what, tuple(found), tuple(expected), whose, _fitting(tuple(found), tuple(expected))),
+                 NkiTypeError)
+
+
+def _fitting(found: Tuple[int, ...], expected: Tuple[int, ...]) -> str:
+    """What makes a tile of one shape fit the other."""
+    if len(found) == 2 and found == expected[::-1]:
+        return "it is the transpose, which nisa.nc_transpose makes of a tile"
+    if found[:1] == (1,) and expected[:1] != (1,):
+        return "repeat its partition by x.broadcast_to((%d, ...))" % expected[0]
+    if expected[:1] == (1,) and found[:1] != (1,):
+        return "one of %d partitions is expected, x[0:1]" % found[0]
+    if found[:1] != expected[:1]:
+        return "both have the same partitions; take a part of the larger, x[0:%d]" % min(found[:1] + expected[:1])
+    if len(found) != len(expected):
+        return "give both the same dims by x.reshape"
+    axis = next((k for k in range(1, len(found)) if found[k] != expected[k]), 1)
+    return "free dims are equal, or 1, which is repeated; take a part of the larger, x[%s0:%d]" % (":, " * axis, min(found[axis], expected[axis]))
 
 
 def module_names(module: str, api: str) -> Callable[[str], Any]:

@@ -62,7 +62,8 @@ def broadcast_shapes(shapes: Sequence[Tuple[int, ...]], what: str = "index") -> 
         for k, size in enumerate(s, n - len(s)):
             if size != 1:
                 if out[k] != 1 and out[k] != size:
-                    raise error(None, "%s shapes %s do not broadcast" % (what, " and ".join(str(x) for x in shapes)), NkiTypeError)
+                    raise error(None, "%s shapes %s do not broadcast; give each array an axis of its own, as in nl.arange(%d)[:, None] and "
+                                "nl.arange(%d)[None, :]" % (what, " and ".join(str(x) for x in shapes), out[k], size), NkiTypeError)
                 out[k] = size
     return tuple(out)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence, Tuple
 
+import numpy as np
+
 from ._errors import NkiTypeError, error
 from ._index import Expr, Mask, need_value
 from ._record import Number
@@ -74,7 +76,9 @@ def region_of(mask: object, shape: Sequence[int]) -> Region:
         return r
     m = Mask.of(mask)
     if m is None:
-        raise error("mask", "a mask is made of comparisons of index expressions, not of %r" % (mask,), NkiTypeError)
+        what = "an array of NumPy" if isinstance(mask, np.ndarray) else repr(mask)
+        raise error("mask", "a mask is made of comparisons of index expressions, as in nl.arange(128)[:, None] < n, not of %s; to select by a tile's "
+                    "elements use nl.where(condition, x, y)" % what, NkiTypeError)
     r.source = m
     for leaf in m.parts if m.kind == "and" else (m,):
         _apply(r, leaf)
@@ -106,18 +110,22 @@ def _apply(r: Region, leaf: Mask) -> None:
     _apply_ge(r, e, leaf)
 
 
+def _shapes_differ(e: Expr, r: Region) -> Exception:
+    return error("mask", "a mask of shape %s for a tile of shape %s; make it of the index arrays that index the tile" % (e.shape, r.shape), NkiTypeError)
+
+
 def _apply_ge(r: Region, e: Expr, leaf: Mask) -> None:
     """Keeps where e >= 0."""
     rank = len(r.shape)
     if len(e.shape) > rank:
         if any(n != 1 for n in e.shape[:len(e.shape) - rank]):
-            raise error("mask", "a mask of shape %s for a tile of shape %s" % (e.shape, r.shape), NkiTypeError)
+            raise _shapes_differ(e, r)
     lead = rank - len(e.shape)
     axes = [(k + lead, s, n) for k, (s, n) in enumerate(zip(e.steps, e.shape)) if s and n > 1]
     for k, n in enumerate(e.shape):
         if k + lead >= 0 and n != 1 and r.shape[k + lead] != n and r.shape[k + lead] != 1:
             if k in [a - lead for a, _, _ in axes]:
-                raise error("mask", "a mask of shape %s for a tile of shape %s" % (e.shape, r.shape), NkiTypeError)
+                raise _shapes_differ(e, r)
     axes = [(k, s, n) for k, s, n in axes if r.shape[k] != 1] if rank else []
     if not axes:
         if not rank:

@@ -43,8 +43,8 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
     else:
         seen = src
     if shape[src.blocks] > 128:
-        raise error(api, "a tile of shape %s has %d partitions, at most 128; load it in pieces (nl.affine_range)" %
-                    (tuple(shape), shape[0]), NkiTypeError)
+        raise error(api, "a tile of shape %s has %d partitions, at most 128; load it in pieces (nl.affine_range)%s" %
+                    (tuple(shape), shape[0], ", or as src.reshape((128, ...))" if src.ndim == 1 else ""), NkiTypeError)
     dst = result(shape, d, space)
     emit_dma(dst, seen, api, mask)
     if mask is not None:
@@ -65,7 +65,10 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
         emit_dma(dst, tile, api, mask, accumulate)
         return
     if not isinstance(value, View):
-        raise error(api, "value is %s, expected a tile or a number" % type(value).__name__, NkiTypeError)
+        raise error(api, "value is %s, expected a tile or a number%s" % (type(value).__name__, "; nl.shared_constant makes a tensor of an array, "
+                    "nl.load a tile of that" if isinstance(value, np.ndarray) else ""), NkiTypeError)
+    if not value.on_chip and api == "nl.store":
+        warn("%s: value is %r, which the hardware's store does not take: load it first (nl.load), or copy by nisa.dma_copy" % (api, value))
     if value.on_chip and value.region is not None and mask is None and value.region.shape == dst.shape and not value.region.rest:
         _store_region(dst, value, api, accumulate)
         return

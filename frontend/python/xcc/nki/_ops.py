@@ -50,7 +50,8 @@ def op_name(op: Any, api: str = "op") -> str:
             return _NAMES[name]
         if name in _NAMES.values():
             return name
-    raise error(api, "%r is not an operation of the interface" % (op,), NkiTypeError)
+    raise error(api, "%s is not an operation of the interface; pass one by its function, such as nl.add, np.multiply, nl.exp" %
+                (name if callable(op) and isinstance(name, str) else repr(op)), NkiTypeError)
 
 
 def is_unary(op: str) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 from .. import _arrays, _lib, dtypes
 from . import _coverage, _shrink
 from ..model import Model
-from ._build import Builder
+from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
-from ._errors import NkiError, NkiTypeError, NkiWarning, located
+from ._errors import NkiError, NkiTypeError, NkiWarning
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
@@ -146,7 +146,7 @@ class Compiled:
         except _lib.XccError as e:
             if "out of bounds" in str(e):  # NumPy's exception and words, as kernels' tests expect them
                 raise IndexError(_index_message(str(e))) from None
-            raise NkiError(located(str(e))) from None
+            raise NkiError(told(str(e), self.trace)) from None
         of = {o.uid: a for o, a in zip(self.results, outputs)}
         for x, o in zip(leaves, self.inputs):
             if o.written and o.uid in of:

@@ -6,13 +6,15 @@ assignment to a view, and Python's operators on views, emit instructions.
 """
 from __future__ import annotations
 
+import difflib
 import operator
+import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from .. import dtypes
-from ._errors import NkiError, NkiIndexError, NkiTypeError, error
+from ._errors import _HERE, NkiError, NkiIndexError, NkiNameError, NkiTypeError, error
 from ._index import Expr, Grid, Mask, Variable, broadcast_shapes, ds, need_value, to_int
 from ._record import Dim, Number, Object, Operand
 
@@ -42,6 +44,19 @@ _OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div
               "right_shift": "shift_right"}
 
 
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+
+
+def _of_nl(name: str, others: Sequence[str] = ()) -> str:
+    """What to write for a function of NumPy, or a method of its arrays."""
+    from . import language
+
+    if callable(vars(language).get(name)):
+        return "write nl.%s" % name
+    near = difflib.get_close_matches(name, others, 1)
+    return "is '%s' meant?" % near[0] if near else "functions of tiles are those of nl and nisa"
+
+
 class View:
     """See the module. Kernels know the class as nki.tensor."""
 
@@ -52,7 +67,17 @@ class View:
         """NumPy's operators on a scalar and a tile are ours; its functions do not exist inside kernels."""
         if method == "__call__" and not kwargs and len(inputs) == 2 and ufunc.__name__ in _OPERATORS:
             return hooks["binary"](_OPERATORS[ufunc.__name__], *inputs)
-        raise error("np." + ufunc.__name__, "NumPy does not compute with tensors of a kernel; write nl.%s" % ufunc.__name__, NkiTypeError)
+        name = _REDUCTIONS.get(ufunc.__name__, ufunc.__name__) if method == "reduce" else ufunc.__name__
+        raise error("np." + name, "NumPy does not compute with tensors of a kernel; %s" % _of_nl(name), NkiTypeError)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise error(None, "%r has no elements while the kernel is traced, so that NumPy cannot take it; compute with nl and nisa, and make tiles by "
+                    "nl.ndarray or nl.zeros" % self, NkiTypeError)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or sys._getframe(1).f_code.co_filename.startswith(_HERE):
+            raise AttributeError(name)
+        raise error(None, "a tensor has no attribute '%s'; %s" % (name, _of_nl(name, [n for n in dir(View) if n[0] != "_"])), NkiNameError)
 
     def __init__(self, obj: Object, dtype: np.dtype, offset: Number, dims: Tuple[Dim, ...], blocks: int = 0):
         self.object = obj
@@ -139,7 +164,7 @@ class View:
         if not self.on_chip or not self.object.is_result and hooks["interface"]() == "v06":
             return True  # `if bias:` asks whether an argument was given; in 0.6 that may be a tile
         raise error(None, "the value of %r is known only when the kernel runs; a Python condition cannot depend on it: select "
-                    "elements by nl.where, or restrict an instruction by mask=" % self, NkiTypeError)
+                    "elements by nl.where, restrict an instruction by mask=, or use nl.maximum and nl.minimum for max and min" % self, NkiTypeError)
 
     def __float__(self) -> float:
         raise error(None, "the value of %r is known only when the kernel runs; compute with the tile itself (nl, nisa)" % self, NkiTypeError)
@@ -421,7 +446,7 @@ def _expand(view: View, key: object) -> List[object]:
             keys.append(slice(r.start, r.stop, r.step) if isinstance(r, range) else k)
     given = sum(k is not None and k is not Ellipsis for k in keys)
     if given > view.ndim:
-        raise error(None, "%d indices for %r" % (given, view), NkiIndexError)
+        raise error(None, "%d indices for %r, which has %d dims" % (given, view, view.ndim), NkiIndexError)
     out: List[object] = []
     dots = False
     for k in keys:
@@ -680,8 +705,9 @@ def reshape_view(view: View, want: Tuple[object, ...]) -> View:
         if not sizes or sizes[0] != view.shape[0]:
             # a partition dim of size 1 may be added or dropped when it does not move elements between partitions
             if not (view.shape[0] == 1 and sizes and sizes[0] == 1):
-                raise error("reshape", "the partition dim of %r stays: %s begins with %s, not %d" %
-                            (view, tuple(sizes), sizes[:1], view.shape[0]), NkiTypeError)
+                raise error("reshape", "the partition dim of %r stays: %s begins with %s, not %d; %s" %
+                            (view, tuple(sizes), sizes[:1], view.shape[0], "a transpose is an instruction, nisa.nc_transpose"
+                             if tuple(sizes) == view.shape[::-1] else "reshape the tensor in HBM before it is loaded"), NkiTypeError)
         free = split_dims(view.dims[1:], sizes[1:])
         dims = None if free is None else [view.dims[0]] + free
         blocks = 0

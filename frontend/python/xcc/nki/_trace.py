@@ -100,7 +100,8 @@ class Trace:
             raise error("nl.ndarray", "a tile of shape %s has %d partitions, at most 128; put the rest into the free dims, or loop"
                         % (tuple(sizes), p), NkiTypeError)
         if any(n <= 0 for n in sizes):
-            raise error("nl.ndarray", "shape %s has a dim of size %d; sizes are positive" % (tuple(sizes), min(sizes)), NkiTypeError)
+            raise error("nl.ndarray", "shape %s has a dim of size %d; sizes are positive%s" %
+                        (tuple(sizes), min(sizes), ": is a slice empty?" if min(sizes) == 0 else ""), NkiTypeError)
         free = int(np.prod(sizes[blocks + 1:], dtype=np.int64))
         count = int(np.prod(sizes[:blocks], dtype=np.int64))
         o = self._object(space, (p, count * free), dtype, name)

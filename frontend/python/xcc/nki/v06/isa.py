@@ -16,6 +16,7 @@ from .._cores import core_barrier, sendrecv  # noqa: F401
 from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
                       matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
 from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error, module_names as _module_names  # noqa: F401
+from .._errors import shape_error as _shape_error
 from .._index import Expr as _Expr, Mask as _Mask
 from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
@@ -144,6 +145,8 @@ def tensor_reduce(dst: _View, op: Any, data: _View, axis: Any, negate: Any = Fal
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     want = kept if len(kept) > 1 else kept + (1,)
     if dst.shape != want:
+        if dst.size != int(np.prod(want)) or dst.shape[0] != want[0]:
+            raise _shape_error("tensor_reduce", "dst", dst.shape, want, ", data without the axes %s" % axes)
         dst = dst.reshape(want)
     _compute.emit_reduce(dst, _op_name(op, "tensor_reduce"), data, axes, "tensor_reduce", None, bool(negate))
 
