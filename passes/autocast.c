@@ -11,11 +11,13 @@
  *            state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
  *
+ * What a tensor's size is computed from stays as it is (size_sources.h): a rounded size is another one.
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
  * operands are rounded to them and stay FP32. Requires inferred types.
  */
 #include "passes/ir/winograd.h"
 #include "passes/rewrite.h"
+#include "passes/size_sources.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -28,6 +30,8 @@ struct caster {
     struct diag *d;
     struct value **cast_of; /* value id -> its cast */
     int nvalues;
+    const bool *sizes; /* value id -> a size is computed from it, of the values before the pass */
+    int nsizes;
     const struct region **branches; /* those that hold products */
     int nbranches, branches_cap;
     int nodes;  /* how many were cast */
@@ -169,9 +173,21 @@ static void count_cast(struct caster *c)
         c->o->plan->products[c->o->plan->nproducts - 1].cast = true;
 }
 
+static bool decides_size(const struct caster *c, const struct node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nout; i++)
+        any |= n->out[i]->id < c->nsizes && c->sizes[n->out[i]->id];
+    return any;
+}
+
 /* Asked once of each operator that can be cast, right before it is. */
 static bool kept(struct caster *c, const struct node *n)
 {
+    if (decides_size(c, n)) {
+        why(c->o, n, "autocast.size", "kept in FP32: the size of a tensor is computed from its result");
+        return true;
+    }
     if (attr_int(&n->attrs, "keep_fp32", 0)) {
         why(c->o, n, "autocast.keep", "kept in FP32: its digits matter more than its speed");
         return true;
@@ -586,11 +602,16 @@ static bool visit_all(struct node *n, void *user)
 bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
 {
     struct caster c = {.g = g, .o = o, .d = d};
+    struct arena scratch = {0};
     if (o->auto_cast == CAST_NONE)
         return true;
+    c.nsizes = g->next_value;
+    c.sizes = size_sources(g, &scratch);
     bool all = o->auto_cast == CAST_ALL && stored(&c);
-    if (!for_each_node(g->main, all ? visit_all : visit_product, &c) ||
-        (!all && stored(&c) && !move_casts(&c)))
+    bool ok = for_each_node(g->main, all ? visit_all : visit_product, &c) &&
+              (all || !stored(&c) || move_casts(&c));
+    arena_free(&scratch);
+    if (!ok)
         return false;
     why(o, NULL, "autocast.summary", "%d operators cast", c.nodes);
     remove_dead(g);
