@@ -16,6 +16,7 @@
  * operands are rounded to them and stay FP32. Requires inferred types.
  */
 #include "passes/ir/winograd.h"
+#include "passes/match.h"
 #include "passes/rewrite.h"
 #include "passes/size_sources.h"
 
@@ -202,11 +203,6 @@ static bool kept(struct caster *c, const struct node *n)
         why(c->o, n, "autocast.budget", "kept in FP32: %s",
             c->o->plan->reasons ? c->o->plan->reasons[row] : "asked for");
     return row >= 0;
-}
-
-static bool is_f32(const struct value *v)
-{
-    return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
 }
 
 /* ---- one value ---- */

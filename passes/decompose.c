@@ -11,14 +11,9 @@
  * Arithmetic on constants is done here, in double, rounded once.
  */
 #include "passes/decompose_parts.h"
+#include "passes/match.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-static bool is_f32(const struct value *v)
-{
-    return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
-}
 
 /* A vector over channels as a constant that broadcasts against N,C,spatial... (or ...,C when
  * channels come last). */
@@ -74,28 +69,10 @@ static struct node *foldable_conv(const struct node *n, const struct affine_chan
     return c;
 }
 
-static struct value *scaled_weights(struct graph *g, const struct value *w, const double *scale)
-{
-    const struct tensor *t = w->constant;
-    int64_t out_channels = t->dims[0], each = out_channels ? tensor_count(t) / out_channels : 0;
-    struct tensor made = *t;
-    float *data = malloc(tensor_bytes(t) + 16);
-    if (!data)
-        return NULL;
-    graph_own(g, data);
-    const float *from = t->data;
-    for (int64_t o = 0; o < out_channels; o++)
-        for (int64_t i = 0; i < each; i++)
-            data[o * each + i] = (float)(from[o * each + i] * scale[o]);
-    made.data = data;
-    made.owned = false;
-    return constant_new(g, &made, w->name);
-}
-
 static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
                            struct affine_channels *a, struct diag *d)
 {
-    struct value *w = scaled_weights(g, conv->in[1], a->scale);
+    struct value *w = constant_scaled(g, conv->in[1], 0, a->scale);
     if (conv->nin > 2 && conv->in[2]) {
         const double *bias = constant_doubles(g, conv->in[2]);
         for (int64_t i = 0; i < a->n; i++)

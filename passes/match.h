@@ -28,10 +28,16 @@ static inline bool is_tensor(const struct value *v)
     return v && v->type.kind == VK_TENSOR && v->type.rank >= 0;
 }
 
-/* Such a one of u8 or s8. */
+/* A tensor of known rank of u8 or s8. */
 static inline bool is_8bit(const struct value *v)
 {
     return is_tensor(v) && (v->type.dtype == DT_U8 || v->type.dtype == DT_I8);
+}
+
+/* A tensor in FP32, of known rank or not. */
+static inline bool is_f32(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && v->type.dtype == DT_F32;
 }
 
 /* A constant of one element. */

@@ -11,7 +11,6 @@
 #include "passes/rewrite.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MAX_READERS = 8, MAX_VIEWS = 4 };
 
@@ -28,14 +27,10 @@ struct norm_readers {
     int nproducts, nviews;
 };
 
-static bool is_f32(const struct value *v)
+/* Of the product's weights: the axis of what the rows are multiplied by. */
+static int axis_of_rows(const struct node *product)
 {
-    return is_tensor(v) && v->type.dtype == DT_F32;
-}
-
-static bool trans_b(const struct node *product)
-{
-    return attr_int(&product->attrs, "trans_b", 0) != 0;
+    return attr_int(&product->attrs, "trans_b", 0) ? 1 : 0;
 }
 
 static bool is_product(const struct node *n, int64_t row)
@@ -43,7 +38,7 @@ static bool is_product(const struct node *n, int64_t row)
     if (n->op != OP_matmul || attr_int(&n->attrs, "trans_a", 0) || !n->in[1]->constant || !is_f32(n->in[1]) ||
         !is_f32(n->out[0]) || n->out[0]->type.rank < 2)
         return false;
-    return n->in[1]->type.rank == 2 && n->in[1]->type.dims[trans_b(n) ? 1 : 0] == row;
+    return n->in[1]->type.rank == 2 && n->in[1]->type.dims[axis_of_rows(n)] == row;
 }
 
 /* Whether all that read v are products by constant matrices, or views of the same rows that only such products read. */
@@ -101,34 +96,23 @@ static bool is_shared(const struct value *w, const struct norm_readers *c)
     return false;
 }
 
-/* diag(scale) * W; NULL: a number would pass the range of its type, or there is no memory. */
-static struct value *scaled_weights(struct graph *g, const struct node *product, const double *scale)
+/* Whether all of diag(scale) * W are numbers of its type. */
+static bool scales_in_range(const struct node *product, const double *scale)
 {
-    const struct value *w = product->in[1];
-    struct tensor made = *w->constant;
-    float *to = malloc(tensor_bytes(&made) + 16);
-    const float *from = made.data;
-    bool along_rows = trans_b(product), finite = to != NULL;
-    for (int64_t i = 0, at = 0; finite && i < made.dims[0]; i++)
-        for (int64_t j = 0; j < made.dims[1]; j++, at++) {
-            to[at] = (float)(from[at] * scale[along_rows ? j : i]);
-            finite &= isfinite(to[at]) != 0;
-        }
-    if (!finite) {
-        free(to);
-        return NULL;
-    }
-    graph_own(g, to);
-    made.data = to;
-    made.owned = false;
-    return constant_new(g, &made, w->name);
+    const struct tensor *w = product->in[1]->constant;
+    const float *from = w->data;
+    bool along_rows = axis_of_rows(product) == 1, finite = true;
+    for (int64_t i = 0, at = 0; i < w->dims[0]; i++)
+        for (int64_t j = 0; j < w->dims[1]; j++, at++)
+            finite &= isfinite((float)(from[at] * scale[along_rows ? j : i])) != 0;
+    return finite;
 }
 
 /* bias * W */
 static double *bias_of_columns(struct graph *g, const struct node *product, const double *bias)
 {
     const struct tensor *w = product->in[1]->constant;
-    bool turned = trans_b(product);
+    bool turned = axis_of_rows(product) == 1;
     int64_t rows = w->dims[turned ? 1 : 0], columns = w->dims[turned ? 0 : 1];
     const float *from = w->data;
     double *sums = ARENA_ARRAY(&g->arena, double, columns + 1);
@@ -157,15 +141,10 @@ static int added_bias(const struct value *y, struct node **add)
     return i;
 }
 
-static struct value *columns_constant(struct graph *g, const double *v, int64_t n, const char *name)
-{
-    return constant_floats(g, DT_F32, 1, &n, v, name);
-}
-
 /* v + columns, which all that reads v reads instead. */
 static bool add_after(struct norm_scale *p, struct value *v, const double *columns, int64_t n)
 {
-    struct value *y = emit2(v->def->next, OP_add, v, columns_constant(p->g, columns, n, NULL), p->d);
+    struct value *y = emit2(v->def->next, OP_add, v, constant_floats(p->g, DT_F32, 1, &n, columns, NULL), p->d);
     if (!y)
         return false;
     y->name = v->name;
@@ -178,13 +157,15 @@ static bool add_after(struct norm_scale *p, struct value *v, const double *colum
     return true;
 }
 
-/* The product takes the scaled weights; columns: what the bias comes to, or NULL. */
-static bool scale_product(struct norm_scale *p, struct node *n, struct value *weights, const double *columns)
+/* The product takes scaled weights; columns: what the bias comes to, or NULL. */
+static bool scale_product(struct norm_scale *p, struct node *n, const double *scale, const double *columns)
 {
-    struct value *old = n->in[1], *y = n->out[0];
+    struct value *old = n->in[1], *y = n->out[0], *weights = constant_scaled(p->g, old, axis_of_rows(n), scale);
     int64_t width = y->type.dims[y->type.rank - 1];
     struct node *add = NULL;
     int at = columns ? added_bias(y, &add) : -1;
+    if (!weights)
+        return fail_memory(p->d, "out of memory");
     node_set_input(n, 1, weights);
     if (!old->uses)
         constant_release(p->g, old);
@@ -192,7 +173,7 @@ static bool scale_product(struct norm_scale *p, struct node *n, struct value *we
         double *sum = constant_doubles(p->g, add->in[at]);
         for (int64_t i = 0; i < width; i++)
             sum[i] += columns[i];
-        node_set_input(add, at, columns_constant(p->g, sum, width, add->in[at]->name));
+        node_set_input(add, at, constant_floats(p->g, DT_F32, 1, &width, sum, add->in[at]->name));
     } else if (columns && !add_after(p, y, columns, width)) {
         return false;
     }
@@ -201,44 +182,23 @@ static bool scale_product(struct norm_scale *p, struct node *n, struct value *we
     return true;
 }
 
-static bool is_zero(const double *v, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (v[i] != 0)
-            return false;
-    return true;
-}
-
-static struct value *ones(struct graph *g, int64_t n)
-{
-    double *v = ARENA_ARRAY(&g->arena, double, n);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = 1;
-    return constant_floats(g, DT_F32, 1, &n, v, NULL);
-}
-
 static bool visit(struct node *n, void *user)
 {
     struct norm_scale *p = user;
     struct norm_readers c = {0};
-    struct value *weights[MAX_READERS];
     if (!is_scaled_norm(n, &c) || !find_readers(n->out[0], n->parent, &c) || !c.nproducts)
         return true;
     const double *scale = constant_doubles(p->g, n->in[1]);
-    const double *bias = n->nin > 2 && n->in[2] ? constant_doubles(p->g, n->in[2]) : NULL;
+    const struct value *bias = n->nin > 2 ? n->in[2] : NULL;
+    const double *added = bias && !constant_is(bias, 0) ? constant_doubles(p->g, bias) : NULL;
     for (int i = 0; i < c.nproducts; i++)
-        if (is_shared(c.product[i]->in[1], &c))
-            return true;
-    for (int i = 0; i < c.nproducts; i++)
-        if (!(weights[i] = scaled_weights(p->g, c.product[i], scale)))
+        if (is_shared(c.product[i]->in[1], &c) || !scales_in_range(c.product[i], scale))
             return true;
     why(p->o, n, "norm-scale.weights", "its scale and bias are part of the weights of %d products", c.nproducts);
-    for (int i = 0; i < c.nproducts; i++) {
-        bool adds = bias && !is_zero(bias, c.row);
-        if (!scale_product(p, c.product[i], weights[i], adds ? bias_of_columns(p->g, c.product[i], bias) : NULL))
+    for (int i = 0; i < c.nproducts; i++)
+        if (!scale_product(p, c.product[i], scale, added ? bias_of_columns(p->g, c.product[i], added) : NULL))
             return false;
-    }
-    node_set_input(n, 1, ones(p->g, c.row));
+    node_set_input(n, 1, constant_ones(p->g, c.row));
     if (bias)
         node_set_input(n, 2, NULL);
     n->out[0]->name = NULL;

@@ -52,14 +52,6 @@ bool norms_wants(const struct node *n)
     return !attr_int(&n->attrs, "channels_last", 0) && row > 0 && row <= LONGEST;
 }
 
-static struct value *ones(struct norms *p, int64_t n)
-{
-    double *v = ARENA_ARRAY(&p->g->arena, double, (size_t)n);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = 1;
-    return constant_floats(p->g, DT_F32, 1, &n, v, NULL);
-}
-
 static bool by_rows(struct norms *p, struct node *n)
 {
     const struct type *x = &n->in[0]->type;
@@ -71,7 +63,7 @@ static bool by_rows(struct norms *p, struct node *n)
     struct attrs as = {0};
     attr_set_float(&p->g->arena, &as, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5));
     struct value *in[] = {emit_reshape(n, n->in[0], (int64_t[]){number, groups, row}, 3, p->d),
-                          ones(p, row)};
+                          constant_ones(p->g, row)};
     struct value *y = in[0] ? emit(n, OP_layer_norm, in, 2, &as, n->name, p->d) : NULL;
     y = groups == channels ? y : emit_reshape(n, y, (int64_t[]){number, channels, pixels}, 3, p->d);
     y = emit2(n, OP_mul, y, emit_reshape(n, n->in[1], (int64_t[]){channels, 1}, 2, p->d), p->d);

@@ -2,6 +2,8 @@
 
 #include "passes/build.h"
 
+#include <stdlib.h>
+
 struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
                    const struct attrs *attrs, const char *name, struct diag *d)
 {
@@ -95,6 +97,32 @@ struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_
     t.data = arena_alloc(&g->arena, tensor_bytes(&t) + 16);
     dtype_store_f64n(dtype, t.data, (size_t)tensor_count(&t), v);
     return constant_new(g, &t, name);
+}
+
+struct value *constant_ones(struct graph *g, int64_t n)
+{
+    double *v = ARENA_ARRAY(&g->arena, double, (size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = 1;
+    return constant_floats(g, DT_F32, 1, &n, v, NULL);
+}
+
+struct value *constant_scaled(struct graph *g, const struct value *v, int axis, const double *scale)
+{
+    struct tensor made = *v->constant;
+    const float *from = made.data;
+    float *to = malloc(tensor_bytes(&made) + 16);
+    int64_t inner = 1, count = tensor_count(&made);
+    if (!to)
+        return NULL;
+    graph_own(g, to);
+    for (int i = axis + 1; i < made.rank; i++)
+        inner *= made.dims[i];
+    for (int64_t i = 0; i < count; i++)
+        to[i] = (float)(from[i] * scale[i / inner % made.dims[axis]]);
+    made.data = to;
+    made.owned = false;
+    return constant_new(g, &made, v->name);
 }
 
 double *constant_doubles(struct graph *g, const struct value *v)

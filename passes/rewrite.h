@@ -29,6 +29,11 @@ bool node_replace(struct node *n, struct value *with);
 /* A float constant with the elements of a double array, rounded to dtype. */
 struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,
                               const double *v, const char *name);
+/* n ones in FP32. */
+struct value *constant_ones(struct graph *g, int64_t n);
+/* The FP32 constant with the elements of index i along the axis times scale[i], computed in double and rounded once;
+ * NULL: there is no memory. */
+struct value *constant_scaled(struct graph *g, const struct value *v, int axis, const double *scale);
 /* The constant's elements as doubles, in the arena. */
 double *constant_doubles(struct graph *g, const struct value *v);
 

@@ -96,11 +96,10 @@ static struct ap optional_pattern(struct lowering *l, const struct rows *r, stru
     return rows_pattern(l, r, value_slot(l, v), steps);
 }
 
-/* Nothing but a rounding follows: the instruction that stores the row rounds. */
-static bool rounds_rows(struct lowering *l, const struct group *g)
+static bool all_ones(const struct value *v)
 {
-    return l->m->strict && g->n == 2 && g->nodes[1]->op == OP_cast && !group_is_result(g, g->nodes[0]->out[0]) &&
-           engine_float(g->nodes[1]->out[0]->type.dtype);
+    double x;
+    return constant_number(v, &x) && x == 1;
 }
 
 void norm_tile(struct kernel_builder *k, struct group *g, struct rows *r, struct ap src)
@@ -108,9 +107,8 @@ void norm_tile(struct kernel_builder *k, struct group *g, struct rows *r, struct
     struct lowering *l = g->l;
     const struct node *n = g->nodes[0];
     struct epilogue e;
-    bool rounds = rounds_rows(l, g);
-    struct ap dst = rounds ? rows_dense(l, r, value_slot(l, g->nodes[1]->out[0])) : rows_result(k, g, r, &e);
-    bool scaled = !l->m->strict || !constant_is(n->in[1], 1);
+    struct ap dst = rows_result(k, g, r, &e);
+    bool scaled = !l->m->strict || !all_ones(n->in[1]);
     struct ap gamma = optional_pattern(l, r, scaled ? n->in[1] : NULL),
               beta = optional_pattern(l, r, n->nin > 2 ? n->in[2] : NULL);
     emit_layer_norm(
@@ -120,8 +118,7 @@ void norm_tile(struct kernel_builder *k, struct group *g, struct rows *r, struct
                                .beta = beta,
                                .rms = n->op == OP_rms_norm,
                                .epsilon = (float)attr_float(&n->attrs, "epsilon", 1e-5)});
-    if (!rounds)
-        rows_finish(&e, dst);
+    rows_finish(&e, dst);
 }
 
 bool norm_takes(struct lowering *l, const struct group *g, struct rows *r)

@@ -146,17 +146,24 @@ bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t
            joint_step(l, steps, r->dims, r->last + 1, r->rank - 1, &unused);
 }
 
+/* A rounding is all that follows, on a chip. */
+static bool only_rounds(const struct group *g)
+{
+    return g->l->m->strict && g->n == 2 && g->nodes[1]->op == OP_cast &&
+           !group_is_result(g, g->nodes[0]->out[0]) && engine_float(g->nodes[1]->out[0]->type.dtype);
+}
+
 struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r, struct epilogue *e)
 {
     *e = (struct epilogue){.k = k, .g = g};
     rows_covers(r, e);
-    if (g->n == 1)
-        return rows_dense(g->l, r, value_slot(g->l, g->nodes[0]->out[0]));
+    if (g->n == 1 || only_rounds(g))
+        return rows_dense(g->l, r, value_slot(g->l, g->nodes[g->n - 1]->out[0]));
     return rows_tile(k, r);
 }
 
 void rows_finish(struct epilogue *e, struct ap result)
 {
-    if (e->g->n > 1)
+    if (e->g->n > 1 && !only_rounds(e->g))
         epilogue_emit(e, result);
 }

@@ -45,8 +45,8 @@ struct ap rows_on_tile(struct kernel_builder *k, const struct rows *r, int tile)
 /* Where v of a dims-like shape lies over the rows; false when it does not broadcast so. */
 bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t *steps);
 
-/* Results go out in place when nothing follows; otherwise to a tile, from which rows_finish goes
- * on. */
+/* Results go out in place when nothing follows, or on chips nothing but a rounding, which the
+ * instruction that stores them does; otherwise to a tile, from which rows_finish goes on. */
 struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r,
                       struct epilogue *e);
 void rows_finish(struct epilogue *e, struct ap result);

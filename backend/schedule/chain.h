@@ -76,13 +76,23 @@ void straight_links(const struct program *p, const struct kernel *k, const struc
                     struct arena *a);
 /* Of a kernel without places: times of its instructions become at least those of what they come after. */
 void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
-/* Nanoseconds of a kernel with places and without loops, roughly. Per instruction: what it costs its engine, or the DMA
- * engines. */
+/* What n instructions cost their engines and the DMA engines, ns; 0 where they cost them nothing. */
+void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
+                    double *moves);
+/* Until when engines and the DMA engines are busy, ns. */
+struct busy {
+    double engines[ENGINE_COUNT], dma;
+};
+/* The instruction begins at that time; when it has ended. */
+double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
+                        double at);
+/* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs. */
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves);
-/* Of a kernel with places and without loops: an engine whose next instruction waits executes one of the following that
- * does not, where an estimate says that the whole takes less time then. */
-void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values);
+/* Of a kernel with places and without loops, whose estimate is ns: an engine whose next instruction waits executes one
+ * of the following that does not, where an estimate says that the whole takes less time then. */
+void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                  double ns);
 /* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
  * other and placed, or stay as they are where there is no room; false: there is none at all. */
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts);

@@ -12,15 +12,36 @@
 struct machine_state {
     const struct kernel *k;
     const before_t *before;
-    const double *costs, *moves; /* per instruction: of engines; of the DMA engines */
     double *ends;                /* per instruction that has been executed; others -1 */
-    double engines[ENGINE_COUNT], dma, start_ns, issue_ns;
+    struct busy busy;
 };
+
+void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
+                    double *moves)
+{
+    for (int i = 0; i < n; i++)
+        if (insn_is_transfer(&insns[i]))
+            moves[i] = transfer_in_pieces_ns(m, &insns[i], values);
+        else
+            costs[i] = insn_ns(m, &insns[i], values);
+}
+
+double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
+                        double at)
+{
+    const struct timing *t = machine_timing(m);
+    double *engine = &b->engines[n->engine];
+    if (!insn_is_transfer(n))
+        return *engine = at + cost;
+    *engine = at + t->dma_issue_cycles / m->pool_ghz;
+    b->dma = (b->dma > *engine ? b->dma : *engine) + moves;
+    return b->dma + t->dma_start_ns;
+}
 
 /* When the instruction may begin; INFINITY: one that it comes after has not been executed. */
 static double begin_of(const struct machine_state *s, int insn)
 {
-    double at = s->engines[s->k->insns[insn].engine];
+    double at = s->busy.engines[s->k->insns[insn].engine];
     for (int i = 0; i < STREAMS; i++) {
         int other = s->before[insn][i];
         if (other >= 0 && s->ends[other] < 0)
@@ -30,29 +51,15 @@ static double begin_of(const struct machine_state *s, int insn)
     return at;
 }
 
-static void execute(struct machine_state *s, int insn, double at)
-{
-    double *engine = &s->engines[s->k->insns[insn].engine];
-    if (!insn_is_transfer(&s->k->insns[insn])) {
-        s->ends[insn] = *engine = at + s->costs[insn];
-        return;
-    }
-    *engine = at + s->issue_ns;
-    s->dma = (s->dma > *engine ? s->dma : *engine) + s->moves[insn];
-    s->ends[insn] = s->dma + s->start_ns;
-}
-
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves)
 {
     struct arena scratch = {0};
-    const struct timing *t = machine_timing(m);
-    struct machine_state s = {.k = k, .costs = costs, .moves = moves, .start_ns = t->dma_start_ns};
+    struct machine_state s = {.k = k};
     int *next = ARENA_ARRAY(&scratch, int, k->ninsns + 1), head[ENGINE_COUNT], last[ENGINE_COUNT];
     double end = 0;
     s.before = straight_order(p, k, m, &scratch);
     s.ends = ARENA_ARRAY(&scratch, double, k->ninsns + 1);
-    s.issue_ns = t->dma_issue_cycles / m->pool_ghz;
     for (int e = 0; e < ENGINE_COUNT; e++)
         head[e] = last[e] = -1;
     for (int i = 0; i < k->ninsns; i++) {
@@ -70,8 +77,9 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
         }
         if (first < 0)
             break; /* does not happen: what comes before stands before */
-        execute(&s, head[first], least);
-        end = s.ends[head[first]] > end ? s.ends[head[first]] : end;
+        int i = head[first];
+        s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], least);
+        end = s.ends[i] > end ? s.ends[i] : end;
         head[first] = next[head[first]];
     }
     arena_free(&scratch);

@@ -59,14 +59,11 @@ static int end_of(const struct overlap *o, int part)
 
 static void find_costs(struct overlap *o, const int64_t *values)
 {
+    straight_costs(o->m, o->own, o->k->ninsns, values, o->costs, o->moves);
     for (int part = 0; part < o->nparts; part++) {
         double engines[ENGINE_COUNT] = {0};
         for (int i = o->parts[part]; i < end_of(o, part); i++) {
             o->part_of[i] = part;
-            if (insn_is_transfer(&o->own[i]))
-                o->moves[i] = transfer_in_pieces_ns(o->m, &o->own[i], values);
-            else
-                o->costs[i] = insn_ns(o->m, &o->own[i], values);
             engines[o->own[i].engine] += o->costs[i];
         }
         for (int e = 0; e < ENGINE_COUNT; e++)
@@ -267,8 +264,8 @@ static bool reload_by(struct overlap *o, uint8_t engine)
     return any;
 }
 
-/* What takes the least time, by the estimate; false: nothing has room. */
-static bool choose(struct overlap *o)
+/* What takes the least time; ns, by the estimate, INFINITY: nothing has room. */
+static double choose(struct overlap *o)
 {
     struct arrangement ways[] = {{.beside = true, .places = PLACE_IN_TURN},
                          {.places = PLACE_IN_TURN},
@@ -298,7 +295,7 @@ static bool choose(struct overlap *o)
         memcpy(o->k->tiles, placed, tiles);
     }
     arena_free(&scratch);
-    return least < INFINITY;
+    return least;
 }
 
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts)
@@ -315,9 +312,9 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
     if (values)
         find_costs(&o, values);
-    bool placed = values && choose(&o);
-    if (placed)
-        refine_order(p, k, m, values);
+    double ns = values ? choose(&o) : INFINITY;
+    if (ns < INFINITY)
+        refine_order(p, k, m, values, ns);
     arena_free(&scratch);
-    return placed;
+    return ns < INFINITY;
 }

@@ -9,8 +9,6 @@
  */
 #include "backend/schedule/chain.h"
 
-#include "neff/isa/cost.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -25,19 +23,8 @@ struct refinement {
     double *ready;           /* when that is over */
     bool *done;
     int *stream, head[ENGINE_COUNT], tail[ENGINE_COUNT]; /* instructions of each engine, in order */
-    double engines[ENGINE_COUNT], dma;
+    struct busy busy;
 };
-
-static void find_costs(struct refinement *r, const int64_t *values, struct arena *a)
-{
-    int n = r->k->ninsns;
-    r->costs = ARENA_ARRAY(a, double, n + 1), r->moves = ARENA_ARRAY(a, double, n + 1);
-    for (int i = 0; i < n; i++)
-        if (insn_is_transfer(&r->k->insns[i]))
-            r->moves[i] = transfer_in_pieces_ns(r->m, &r->k->insns[i], values);
-        else
-            r->costs[i] = insn_ns(r->m, &r->k->insns[i], values);
-}
 
 static void find_successors(struct refinement *r, const struct links *links, struct arena *a)
 {
@@ -80,7 +67,7 @@ static int next_of(const struct refinement *r, int engine, double *begins)
             continue;
         seen++;
         if (!r->open[i] && (!transfer || transfers)) {
-            double at = r->ready[i] > r->engines[engine] ? r->ready[i] : r->engines[engine];
+            double at = r->ready[i] > r->busy.engines[engine] ? r->ready[i] : r->busy.engines[engine];
             if (best < 0 || at < *begins)
                 best = i, *begins = at;
         }
@@ -92,13 +79,7 @@ static int next_of(const struct refinement *r, int engine, double *begins)
 static void execute(struct refinement *r, int i, double at)
 {
     const struct insn *n = &r->k->insns[i];
-    const struct timing *t = machine_timing(r->m);
-    double end = r->engines[n->engine] = at + r->costs[i];
-    if (insn_is_transfer(n)) {
-        r->engines[n->engine] = at + t->dma_issue_cycles / r->m->pool_ghz;
-        r->dma = (r->dma > r->engines[n->engine] ? r->dma : r->engines[n->engine]) + r->moves[i];
-        end = r->dma + t->dma_start_ns;
-    }
+    double end = straight_execute(&r->busy, r->m, n, r->costs[i], r->moves[i], at);
     r->done[i] = true;
     while (r->head[n->engine] < r->tail[n->engine] && r->done[r->stream[r->head[n->engine]]])
         r->head[n->engine]++;
@@ -132,24 +113,25 @@ static void *permuted(const void *from, const int *order, int n, size_t size, st
     return to;
 }
 
-void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values)
+void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                  double ns)
 {
     struct arena a = {0};
     struct links links;
     int n = k->ninsns, *order = ARENA_ARRAY(&a, int, n + 1);
     struct refinement r = {.k = k, .m = m};
-    find_costs(&r, values, &a);
+    r.costs = ARENA_ARRAY(&a, double, n + 1), r.moves = ARENA_ARRAY(&a, double, n + 1);
+    straight_costs(m, k->insns, n, values, r.costs, r.moves);
     straight_links(p, k, m, &links, &a);
     find_successors(&r, &links, &a);
     find_streams(&r, &a);
     r.ready = ARENA_ARRAY(&a, double, n + 1), r.done = ARENA_ARRAY(&a, bool, n + 1);
     execute_all(&r, order);
     struct insn *old = arena_copy(&a, k->insns, sizeof *old * (size_t)n);
-    double before = straight_estimate(p, k, m, r.costs, r.moves);
     memcpy(k->insns, permuted(old, order, n, sizeof *old, &a), sizeof *old * (size_t)n);
     double after = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
                                      permuted(r.moves, order, n, sizeof(double), &a));
-    if (after >= before)
+    if (after >= ns)
         memcpy(k->insns, old, sizeof *old * (size_t)n);
     arena_free(&a);
 }
