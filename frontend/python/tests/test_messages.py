@@ -270,6 +270,93 @@ class Messages(Case):
         self.told(r"mask: a mask of shape \(1, 2\) for a tile of shape \(8, 4\); make it of the index arrays",
                   lambda x: nl.copy(nl.load(x), mask=nl.arange(2)[None, :] < 1), f32(8, 4))
 
+    def trips(self, body: Callable[..., None], loop: Any = None) -> np.ndarray:
+        """A loop of 4 trips over a tile of ones that is made before it and stored after it."""
+        def kernel(x):
+            t, out = nl.full((8, 4), 1.0, dtype=nl.float32), new(8, 4)
+            for i in (loop or nl.affine_range)(4):
+                body(t, nl.load(x[nl.ds(i * 8, 8), :]), i)
+            nl.store(out, t)
+            return out
+
+        return nki.jit(kernel)(f32(32, 4))
+
+    def test_trips_that_are_not_independent(self) -> None:
+        def plain(t, x, i):
+            t[...] = nl.exp(x)
+
+        def sums(t, x, i):
+            t[...] = nl.add(t, x)
+
+        def unrolled(t, x, i):
+            t[...] = x * i
+
+        def part(t, x, i):
+            t[:, 1:2] = x[:, 0:1]
+
+        x = f32(32, 4)
+        want = {plain: np.exp(x[24:]), sums: 1 + x.reshape(4, 8, 4).sum(0), unrolled: x[24:] * 3, part: np.c_[np.ones(8), x[24:, 0], np.ones((8, 2))]}
+        for body, result in want.items():
+            with self.subTest(body.__name__):
+                with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: assignment: each trip of nl.affine_range writes tile 'sbuf' \[8, 4\] "
+                                           r"\(made in line \d+\) at the same place, and line \d+ reads it after.*nl.loop_reduce, or use nl.sequential_range"):
+                    self.close(self.trips(body), result)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    self.close(self.trips(body, nl.sequential_range), result)
+
+        def carried(x):
+            t, out = nl.load(x[0:8, :]), new(8, 4)
+            for i in nl.affine_range(3):
+                t = t + nl.load(x[nl.ds(i * 8 + 8, 8), :])
+            nl.store(out, t)
+            return out
+
+        def stored(x):
+            out = new(8, 4)
+            for i in nl.affine_range(4):
+                nl.store(out, nl.load(x[nl.ds(i * 8, 8), :]))
+            return out
+
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.affine_range: a trip makes the tile 't' that the next one reads"):
+            self.close(nki.jit(carried)(x), x.reshape(4, 8, 4).sum(0))
+        with self.assertWarnsRegex(UserWarning, r"nl.store: each trip of nl.affine_range writes tensor 'tensor' \[8, 4\].*the kernel returns it"):
+            self.same(nki.jit(stored)(x), x[24:])
+
+    def test_trips_that_are_independent(self) -> None:
+        """What accumulates, what the index addresses, what is read in its own trip only, and what is written anew before it is read."""
+        def sums(t, x, i):
+            t[...] += x
+
+        def reduced(t, x, i):
+            t[...] = nl.loop_reduce(x, np.add, [i])
+
+        def columns(t, x, i):
+            t[:, nl.ds(i, 1)] = x[:, 0:1]
+
+        x = f32(32, 4)
+        parts = x.reshape(4, 8, 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.close(self.trips(sums), 1 + parts.sum(0))
+            self.close(self.trips(reduced), 1 + parts.sum(0))
+            self.close(self.trips(columns), parts[:, :, 0].T)
+
+            def kernel(x):
+                t, p, out, squares = nl.zeros((8, 4), dtype=nl.float32), nl.zeros((4, 4), dtype=nl.float32, buffer=nl.psum), new(*x.shape), new(4, 4)
+                for i in nl.affine_range(4):
+                    t[...] = nl.load(x[nl.ds(i * 8, 8), :])
+                    p[...] += nisa.nc_matmul(t, t)
+                    nl.store(out[nl.ds(i * 8, 8), :], t)
+                t[...] = 1.0
+                t[0:4, :] += p
+                nl.store(squares, t[0:4, :])
+                return out, squares
+
+            out, squares = nki.jit(kernel)(x)
+            self.same(out, x)
+            self.close(squares, 1 + x.T @ x)
+
     def test_names(self) -> None:
         self.told(r"nl.sqare: the interface has no such name; is nl.square meant\?", lambda x: nl.sqare(nl.load(x)), f32(8, 4))
         self.told(r"nisa.tensor_tensr: .*is nisa.tensor_tensor meant", lambda x: nisa.tensor_tensr(nl.load(x), nl.load(x), nl.add), f32(8, 4))

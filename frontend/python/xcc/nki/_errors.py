@@ -132,9 +132,16 @@ def with_place(e: Exception) -> None:
 
 _CALL = re.compile(r"\(\) (missing|got|takes) ")
 _PACKAGES = (_HERE, os.path.dirname(_HERE), os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(np.__file__)))
+
+
 def warn(text: str) -> None:
     """Tells, with the kernel's line, of what runs here and not on the hardware."""
-    file, line = user_location()
+    warn_at(user_location(), text)
+
+
+def warn_at(where: Tuple[str, int], text: str) -> None:
+    """The same of a line that is not the one being traced."""
+    file, line = where
     if line:
         warnings.warn_explicit("%s:%d: %s" % (file, line, text), NkiWarning, file, line)
     else:

@@ -12,6 +12,7 @@ from typing import Dict, List, Optional, Set, Tuple
 from .. import dtypes
 from ._errors import NkiError
 from ._index import Expr
+from ._races import WRITTEN as _WRITTEN
 from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand, Record
 from ._trace import Trace
 
@@ -44,9 +45,6 @@ def finish(t: Trace, kept: Set[int]) -> None:
     _forward(t, kept)
     _first_products(t)
     _check_reads(t)
-
-
-_WRITTEN = ("dst", "sum", "reduced", "last", "index")
 
 
 def _check_reads(t: Trace) -> None:

@@ -19,6 +19,7 @@ from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
 from ._programs import store_once
+from ._races import warn_of_races
 from ._record import Object
 from ._start import stage
 from ._tensor import View
@@ -259,6 +260,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         if o.written and o not in results:
             results.append(o)
     _warn_of_empty(results, traced.inputs)
+    warn_of_races(t.records, [loop for loop in t.affine if loop.spans], results)
     for _, o, _, _ in t.prints:
         results.append(o)
     if not results:

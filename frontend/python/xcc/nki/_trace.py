@@ -13,8 +13,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 import numpy as np
 
 from .._small_floats import inside_kernels
-from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, with_place
+from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
 from ._index import Expr, Variable, to_int
+from ._races import Trips
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
 from ._source import loop_info, rewrite
 from ._tensor import View, hooks
@@ -62,6 +63,7 @@ class Trace:
         self.records: List[Any] = []  # Record, and Meeting until programs are joined
         self.objects: List[Object] = []
         self.open: List[Variable] = []
+        self.affine: List[Trips] = []  # the loops of nl.affine_range, where its trips are to be independent
         self.prints: List[Tuple[str, Object, Tuple[Variable, ...], View]] = []
         self.shared: List[View] = []
         self.shared_next = 0
@@ -204,11 +206,16 @@ def _interchangeable(old: Expr, new: Expr) -> bool:
     return (old.base, old.terms, old.steps) == (new.base, new.terms, new.steps)
 
 
+_CARRIED = "nl.affine_range: a trip makes the tile '%s' that the next one reads: on the hardware trips run in any order; assign to a tile made before " \
+           "the loop, by += where it accumulates, or use nl.sequential_range"
+
+
 class _Watch:
     """Notices when one trip of a body leaves Python values that the next one would read."""
 
     def __init__(self, frame: Any, info: Any):
         self.frame = frame
+        self.tile: Optional[str] = None  # the name of a tile that a trip leaves to the next one
         self.names = {n: frame.f_locals[n] for n in info.carried if n in frame.f_locals}
         self.boxes = [(n, x, _snapshot(x)) for n, x in frame.f_locals.items() if isinstance(x, (list, dict, set))]
 
@@ -219,6 +226,7 @@ class _Watch:
             if isinstance(old, Expr) and isinstance(new, Expr) and _interchangeable(old, new):
                 continue
             if new is not old and not (isinstance(new, (int, float, str)) and type(new) is type(old) and new == old):
+                self.tile = n if isinstance(old, View) and isinstance(new, View) else None
                 return "'%s' is rebound in the body and read in the next trip" % n
         for n, box, before in self.boxes:
             if _snapshot(box) != before:
@@ -244,22 +252,32 @@ class LoopRange:
         if t is None or not self.symbolic or len(r) <= 1:
             yield from r
             return
+        trips = Trips(len(t.objects))
+        if self.api == "nl.affine_range":
+            t.affine.append(trips)
         frame = sys._getframe(1)
         info = loop_info(frame.f_code, frame.f_lineno)
         key = t.loop_key(frame)
         if info is None or not info.simple or key in t.unroll or UNROLL or len(t.open) + len(t.grid) >= 9:
-            yield from r
+            for value in r:
+                begin = len(t.records)
+                yield value
+                trips.spans.append((begin, len(t.records)))
             return
-        v = Variable(len(r), info.name, key)
+        v = trips.variable = Variable(len(r), info.name, key)
         watch = _Watch(frame, info)
+        begin = len(t.records)
         t.begin(v)
         try:
             yield Expr((), r.start, ((v, r.step),), ())
             why = watch.changed()
             if why:
+                if watch.tile and self.api == "nl.affine_range":
+                    warn_at((frame.f_code.co_filename, frame.f_lineno), _CARRIED % watch.tile)
                 raise NeedValue([key], why)
         finally:
             t.end(v)
+            trips.spans.append((begin, len(t.records)))
 
 
 # -- kernels ---------------------------------------------------------------------------------------------------------
