@@ -416,3 +416,10 @@ rng=np.random.default_rng(27)
 L=lambda *v:np.array(v,np.int64)
 case('Slice_back_from_before',[h.make_node('Slice',['x',s,e,a,t],[y]) for s,e,a,t,y in (('s','e','a','t','y'),('s2','e','a','t','z'),('k','l','m','n','w'))],{'x':f32(5,3),'s':L(-4),'e':L(-2**63)},['y','z','w'],opsets=(('',13),),
      inits=[nh.from_array(v,k) for k,v in (('a',L(1)),('t',L(-2)),('s2',L(-2**63+1)),('k',L(-9,-1)),('l',L(-9,-9)),('m',L(0,1)),('n',L(-1,-1)))])
+
+# ---- an infinity of one group is none of the others' ----
+rng=np.random.default_rng(28)
+spoiled=f32(2,6,5,4); spoiled[0,1,2,3]=np.inf; spoiled[1,5,4,0]=np.nan; spoiled[1,2,0,1]=-np.inf
+case('ConvTranspose_groups_infinite',[h.make_node('ConvTranspose',['x','w'],['y'],group=2,strides=[2,1],pads=[1,0,1,1]),h.make_node('ConvTranspose',['x','v'],['z'],group=6,strides=[2,3],pads=[1,2,0,1],dilations=[1,2]),
+     h.make_node('ConvTranspose',['x','v','b'],['t'],group=6),h.make_node('Relu',['t'],['r'])],
+     {'x':spoiled},['y','z','r'],inits=[nh.from_array(f32(6,2,3,3),'w'),nh.from_array(f32(6,1,3,3),'v'),nh.from_array(f32(6),'b')])

@@ -4,8 +4,9 @@
  * With stride s, output positions q * s + f of one phase f see only the taps i with s | f + pad - i
  * * dilation, each at input position q + (f + pad - i * dilation) / s. These taps lie at equal
  * distances, so a phase is a convolution of stride 1 with few taps and no zeros to skip; its
- * results are stored at every s-th position. Channels of several groups are multiplied by one
- * block-diagonal matrix.
+ * results are stored at every s-th position. Groups take the place of blocks of output channels: one
+ * matrix of all, zero between groups, would let an infinity of one group make NaNs of the others.
+ * Groups of one channel are convolutions of the Vector engine.
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/plan.h"
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-enum { MAX_PHASES = 64, MAX_GROUP_CHANNELS = 64 };
+enum { MAX_PHASES = 64 };
 
 /* One axis of the image. */
 struct axis {
@@ -126,36 +127,31 @@ static bool examine(struct lowering *l, const struct node *n, struct transposed_
     c->h = v->axis[0].in, c->width = v->axis[1].in;
     return dim_is_const(c->channels_in) && c->channels_in > 0 && c->out_channels > 0 &&
            c->channels_in == c->w->dims[0] && v->axis[0].stride * v->axis[1].stride <= MAX_PHASES &&
-           (c->group == 1 || c->channels_in <= MAX_GROUP_CHANNELS);
+           (c->group == 1 || c->w->dims[1] <= PACK_COLUMNS);
 }
 
 struct phase_taps {
     struct output_phase y, x;
-    int64_t kernel[2], channels, out_channels, groups; /* channels and output channels of all groups */
+    int64_t kernel[2], in_group, out_group;
 };
 
-/* The weights of a phase as [rows of taps][taps][C][output channels]; zero between groups. */
+/* The weights of a phase as [rows of taps][taps][C][output channels], of output channels of one group. */
 static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                           void *to)
 {
     const struct phase_taps *p = layout;
-    int64_t part = p->out_channels / p->groups, cg = p->channels / p->groups, taps = 0;
     size_t size = dtype_bytes(w->dtype);
-    memset(to, 0, size * (size_t)(p->y.taps * p->x.taps * p->channels * out_channels));
+    int64_t in = first / p->out_group * p->in_group, out = first % p->out_group;
+    char *at = to;
     for (int64_t i = 0; i < p->y.taps; i++)
-        for (int64_t j = 0; j < p->x.taps; j++, taps++) {
+        for (int64_t j = 0; j < p->x.taps; j++) {
             int64_t tap = (p->y.last_tap - i * p->y.tap_step) * p->kernel[1] + p->x.last_tap -
                           j * p->x.tap_step;
-            for (int64_t in = 0; in < p->channels; in++) {
-                int64_t from = in / cg * part, end = from + part;
-                for (int64_t o = from > first ? from : first; o < end && o < first + out_channels; o++)
-                    memcpy(
-                        (char *)to + size * (size_t)((taps * p->channels + in) * out_channels + o - first),
-                        (const char *)w->data +
-                            size * (size_t)((in * part + o - from) * p->kernel[0] * p->kernel[1] +
-                                            tap),
-                        size);
-            }
+            for (int64_t c = in; c < in + p->in_group; c++)
+                for (int64_t o = out; o < out + out_channels; o++, at += size) {
+                    int64_t from = (c * p->out_group + o) * p->kernel[0] * p->kernel[1] + tap;
+                    memcpy(at, (const char *)w->data + size * (size_t)from, size);
+                }
         }
 }
 
@@ -164,15 +160,15 @@ static struct packed_weights pack_phase(struct lowering *l, const struct node *n
                                         const struct output_phase *x)
 {
     const struct conv *c = &v->c;
-    struct phase_taps p = {*y,      *x,      {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in,
-                           c->out_channels, c->group};
+    struct phase_taps p = {
+        *y, *x, {v->axis[0].kernel, v->axis[1].kernel}, c->channels_in / c->group, c->out_channels / c->group};
     const struct value *value = outer_value(l, n->in[1]);
     struct weight_source w = {.constant = value,
                               .gather = phase_weights,
                               .layout = arena_copy(&l->g->arena, &p, sizeof p)};
-    bool rows = x->step == 1;
-    return pack_constant(l, &w, rows ? y->taps : y->taps * x->taps,
-                         rows ? x->taps * c->channels_in : c->channels_in, c->out_channels, 1, value->name);
+    bool rows = x->step == 1 && c->group == 1;
+    return pack_constant(l, &w, rows ? y->taps : y->taps * x->taps, rows ? x->taps * p.in_group : p.in_group,
+                         p.out_group, c->group, value->name);
 }
 
 struct tiles {
@@ -195,8 +191,9 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g,
     }
     e.picks[e.ncovers] = (struct pick){v->axis[1].stride, x->start};
     e.covers[e.ncovers++] = cover_of(last - 1, last - 1, p->var_column, p->tile);
-    e.covers[e.ncovers++] =
-        cover_of(last, last, p->var_block, v->c.out_channels < PACK_COLUMNS ? v->c.out_channels : PACK_COLUMNS);
+    int64_t block = v->c.out_channels / v->c.group;
+    block = p->var_block < 0 ? v->c.out_channels : block < PACK_COLUMNS ? block : PACK_COLUMNS;
+    e.covers[e.ncovers++] = cover_of(last, last, p->var_block, block);
     return e;
 }
 
@@ -212,6 +209,8 @@ static void emit_taps(struct kernel_builder *k, const struct transposed_conv *v,
         dim_add(t, dim_mul(t, row, y->first + c->top), (x->first + c->left) * pixel);
     ap_move(k->p, &moving, p->var_n, dim_mul(t, row, c->h));
     ap_move(k->p, &moving, p->var_row, row);
+    if (c->group > 1)
+        ap_move(k->p, &moving, p->var_block, w->shape.k);
     ap_push(&moving, dim_mul(t, row, y->step), y->taps);
     bool whole_rows = w->shape.groups == y->taps && w->shape.k == x->taps * c->channels_in;
     ap_push(&stationary, w->group_step * (whole_rows ? 1 : x->taps), y->taps);
@@ -221,9 +220,86 @@ static void emit_taps(struct kernel_builder *k, const struct transposed_conv *v,
     }
     ap_push_tile(k->p, &moving, pixel, p->tile, p->var_column, x->count);
     ap_push(&moving, 1, w->shape.k);
-    weights_finish(k->p, w, &stationary, p->var_block);
+    weights_finish(k->p, w, &stationary, c->group > 1 ? -1 : p->var_block);
     emit_nc_matmul(k, (struct nc_matmul){
                           .dst = dst, .stationary = stationary, .moving = moving, .packing = 1});
+}
+
+/* ---- one channel a group ---- */
+
+enum { VECTOR_TAPS = 1024 }; /* of depthwise_conv, at most */
+
+static bool by_vector(const struct transposed_conv *v)
+{
+    const struct conv *c = &v->c;
+    return c->group > 1 && c->group == c->channels_in && c->group == c->out_channels &&
+           v->axis[0].kernel * v->axis[1].kernel <= VECTOR_TAPS;
+}
+
+static int vector_weights(struct lowering *l, const struct transposed_conv *v, const struct output_phase *y,
+                          const struct output_phase *x, const char *name)
+{
+    const struct tensor *w = v->c.w;
+    int64_t dims[3] = {y->taps, x->taps, v->c.group}, taps = v->axis[0].kernel * v->axis[1].kernel;
+    float *data = ARENA_ARRAY(&l->g->arena, float, dims[0] * dims[1] * dims[2]), *to = data;
+    for (int64_t i = 0; i < y->taps; i++)
+        for (int64_t j = 0; j < x->taps; j++)
+            for (int64_t c = 0; c < v->c.group; c++)
+                *to++ = (float)tensor_f64(w, c * taps + (y->last_tap - i * y->tap_step) * v->axis[1].kernel +
+                                                 x->last_tap - j * x->tap_step);
+    struct tensor t = tensor_view(DT_F32, 3, dims, data);
+    return constant_slot(l, &t, name);
+}
+
+/* Rows of the padded input from the phase's first tap on: what the window reaches lies inside. */
+static void emit_vector_taps(struct kernel_builder *k, const struct transposed_conv *v, const struct tiles *p,
+                             int weights, const struct output_phase *y, const struct output_phase *x, struct ap dst)
+{
+    struct dim_table *t = &k->p->dims;
+    const struct conv *c = &v->c;
+    dim_t row = dim_mul(t, c->width, c->group), top = y->first + c->top, left = x->first + c->left;
+    struct ap image = ap_slot(k->p, v->input), w = ap_slot(k->p, weights);
+    ap_move(k->p, &image, p->var_n, dim_mul(t, row, c->h));
+    image.offset.base = dim_add(t, dim_mul(t, row, top), left * c->group);
+    ap_push(&image, row, dim_sub(t, c->h, top));
+    ap_push(&image, c->group, dim_sub(t, c->width, left));
+    ap_push(&image, 1, c->group);
+    ap_push(&w, x->taps * c->group, y->taps), ap_push(&w, c->group, x->taps), ap_push(&w, 1, c->group);
+    emit_depthwise_conv(k, (struct depthwise_conv){.dst = dst,
+                                                   .image = image,
+                                                   .weights = w,
+                                                   .bias = ap_absent(),
+                                                   .row = affine_variable(k->p, 0, p->var_row, 1),
+                                                   .stride_h = 1,
+                                                   .stride_w = 1,
+                                                   .dilation_h = y->step,
+                                                   .dilation_w = x->step,
+                                                   .f = OP_identity});
+}
+
+static void emit_vector_phase(struct lowering *l, struct group *g, const struct transposed_conv *v,
+                              const struct output_phase *y, const struct output_phase *x)
+{
+    const struct node *n = g->nodes[0];
+    bool any = y->taps && x->taps;
+    int weights = any ? vector_weights(l, v, y, x, n->in[1]->name) : -1;
+    struct kernel_builder k = begin_kernel(l, n, n->name);
+    struct tiles p = {.tile = x->count, .var_column = -1, .var_block = -1};
+    p.var_n = kernel_grid(&k, v->c.n);
+    p.var_row = kernel_grid(&k, y->count);
+    struct epilogue e = epilogue_of(&k, g, v, &p, y, x);
+    bool direct = epilogue_empty(g);
+    struct ap dst = direct ? epilogue_pattern(&e, n->out[0]) : epilogue_tile(&e, DT_F32);
+    if (any)
+        emit_vector_taps(&k, v, &p, weights, y, x, dst);
+    else
+        emit_memset(&k, (struct memset){.dst = dst});
+    if (!direct)
+        epilogue_emit(&e, dst);
+    dim_t results = dim_mul(&l->p->dims, dim_mul(&l->p->dims, v->c.n, v->c.group),
+                            dim_mul(&l->p->dims, y->count, x->count));
+    kernel_of(&k)->flops = dim_mul(&l->p->dims, results, 2 * y->taps * x->taps);
+    kernel_of(&k)->bytes = dim_mul(&l->p->dims, results, 8);
 }
 
 static void emit_phase(struct lowering *l, struct group *g, const struct transposed_conv *v,
@@ -241,7 +317,8 @@ static void emit_phase(struct lowering *l, struct group *g, const struct transpo
     p.var_n = kernel_grid(&k, c->n);
     p.var_row = kernel_grid(&k, y->count);
     p.var_column = kernel_grid(&k, dim_ceildiv(t, x->count, p.tile));
-    p.var_block = kernel_grid(&k, (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS);
+    p.var_block =
+        kernel_grid(&k, c->group > 1 ? c->group : (c->out_channels + PACK_COLUMNS - 1) / PACK_COLUMNS);
     struct epilogue e = epilogue_of(&k, g, v, &p, y, x);
     struct space space = epilogue_space(&e);
     bool direct = epilogue_empty(g);
@@ -284,11 +361,12 @@ enum lowered lower_conv_transpose(struct lowering *l, struct node *whole)
     struct node *n = g.nodes[0];
     struct transposed_conv v = *(const struct transposed_conv *)decision_of(l, whole)->plan;
     v.input = padded_input(l, n, &v.c);
+    bool vector = by_vector(&v);
     for (int64_t f = 0; f < v.axis[0].stride; f++)
         for (int64_t s = 0; s < v.axis[1].stride; s++) {
             struct output_phase y = phase_of(l, &v.axis[0], f), x = phase_of(l, &v.axis[1], s);
             if (y.count != 0 && x.count != 0)
-                emit_phase(l, &g, &v, &y, &x);
+                (vector ? emit_vector_phase : emit_phase)(l, &g, &v, &y, &x);
         }
     return LOWERED;
 }
