@@ -156,7 +156,7 @@ static struct value *like(struct depth *p, struct node *n, struct value *x, stru
 
 /*
  * Constant weights (a, b, taps, filter) as (a, places * b, filter) or, of transposed ones,
- * (places * a, phases * b, filter): place q and phase f take tap[q * phases + f]; none: -1.
+ * (places * a, phases * b, filter): place q and phase f take tap[q * phases + f].
  */
 static struct value *arranged(struct depth *p, const struct value *w, const int64_t *tap,
                               int64_t places, int64_t phases, bool transposed)
@@ -168,11 +168,10 @@ static struct value *arranged(struct depth *p, const struct value *w, const int6
                        t->dims[3], t->dims[4]};
     struct tensor made = tensor_view(t->dtype, 4, dims, NULL);
     char *to = made.data = arena_alloc(&p->g->arena, tensor_bytes(&made) + 16);
-    memset(to, 0, tensor_bytes(&made));
     for (int64_t i = 0; i < a; i++)
         for (int64_t q = 0; q < places; q++)
             for (int64_t f = 0; f < phases; f++)
-                for (int64_t j = 0; j < b && tap[q * phases + f] >= 0; j++) {
+                for (int64_t j = 0; j < b; j++) {
                     int64_t row = transposed ? q * a + i : i, column = (transposed ? f : q) * b + j;
                     memcpy(to + (size_t)(row * dims[1] + column) * filter,
                            (const char *)t->data +
@@ -224,45 +223,70 @@ static bool convolve(struct depth *p, struct node *n)
     return node_replace(n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
 }
 
-/* Result depth stride * q + f, counted from the first before padding cuts, is the sum over depths
- * q - j of taps f + stride * j. */
+/* Transposed: result depth stride * q + f, counted from the first before padding cuts, is the sum over depths q - j of
+ * taps f + stride * j. */
+struct depth_phases {
+    int64_t stride, out, first, count, taps; /* values of q; phases f that have so many taps */
+};
+
+/* (number, q, height, width, f, channels). */
+static struct value *transposed_phases(struct depth *p, struct node *n, const struct attrs *as,
+                                       const struct depth_phases *v)
+{
+    struct depth_window d = {.out = v->out, .taps = v->taps, .stride = 1, .dilation = 1};
+    int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)(v->taps * v->count));
+    for (int64_t q = 0; q < v->taps; q++)
+        for (int64_t f = 0; f < v->count; f++)
+            tap[q * v->count + f] = v->first + f + v->stride * (v->taps - 1 - q);
+    struct value *x = padded(p, n, n->in[0], v->taps - 1, v->out - n->in[0]->type.dims[DEPTH]);
+    struct value *flat = x ? images(p, n, side_by_side(p, n, x, &d)) : NULL;
+    struct value *y = like(p, n, flat, arranged(p, n->in[1], tap, v->taps, v->count, true), as);
+    if (!y)
+        return NULL;
+    dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
+    const dim_t *dims = y->type.dims, channels = n->out[0]->type.dims[CHANNELS];
+    return emit_reshape(n, y, (int64_t[]){known, v->out, dims[1], dims[2], v->count, channels}, 6, p->d);
+}
+
+/* All phases: those with one tap more come first, and where others have none they are zeros. */
+static struct value *all_phases(struct depth *p, struct node *n, int64_t stride, int64_t out)
+{
+    enum { PHASES = 4 };
+    int64_t taps = n->in[1]->type.dims[2], more = taps % stride, least = taps / stride;
+    struct depth_phases parts[] = {{stride, out, 0, more, least + 1}, {stride, out, more, stride - more, least}};
+    struct attrs as = flat_attributes(p, n), axis = {0};
+    attr_remove(&as, "kernel_shape");
+    attr_set_int(&p->g->arena, &axis, "axis", PHASES);
+    struct value *y[2] = {more ? transposed_phases(p, n, &as, &parts[0]) : NULL,
+                          least ? transposed_phases(p, n, &as, &parts[1]) : NULL};
+    if ((more && !y[0]) || (least && !y[1]))
+        return NULL;
+    if (!more)
+        return y[1];
+    if (least)
+        return emit(n, OP_concat, y, 2, &axis, n->name, p->d);
+    int64_t zeros[12] = {[6 + PHASES] = stride - more};
+    return emit2(n, OP_pad, y[0], constant_i64s(p->g, zeros, 12), p->d);
+}
+
 static bool convolve_transposed(struct depth *p, struct node *n)
 {
-    struct value *w = n->in[1];
-    int64_t taps = w->type.dims[2], stride = at_or(&n->attrs, "strides", 0, 1);
-    int64_t in = n->in[0]->type.dims[DEPTH], out = n->out[0]->type.dims[DEPTH];
-    int64_t out_channels = n->out[0]->type.dims[CHANNELS], begin = at_or(&n->attrs, "pads", 0, 0);
-    if (!w->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
+    int64_t stride = at_or(&n->attrs, "strides", 0, 1), begin = at_or(&n->attrs, "pads", 0, 0);
+    int64_t out = n->out[0]->type.dims[DEPTH], places = (out + begin + stride - 1) / stride;
+    if (!n->in[1]->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
         at_or(&n->attrs, "dilations", 0, 1) != 1 || attr_find(&n->attrs, "output_shape") ||
         attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
         attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
         return true;
-    struct depth_window d = {.out = (out + begin + stride - 1) / stride,
-                       .taps = (taps + stride - 1) / stride,
-                       .stride = 1,
-                       .dilation = 1};
-    int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)(d.taps * stride));
-    for (int64_t q = 0; q < d.taps; q++)
-        for (int64_t f = 0; f < stride; f++) {
-            int64_t t = f + stride * (d.taps - 1 - q);
-            tap[q * stride + f] = t < taps ? t : -1;
-        }
-    struct attrs as = flat_attributes(p, n);
-    attr_remove(&as, "kernel_shape");
-    struct value *x = padded(p, n, n->in[0], d.taps - 1, d.out - in);
-    if (!x)
-        return false;
     why(p->o, n, "depth.conv-transpose", "a transposed convolution of images to %lld depths each",
         (long long)stride);
-    struct value *flat = images(p, n, side_by_side(p, n, x, &d));
-    struct value *y = like(p, n, flat, arranged(p, w, tap, d.taps, stride, true), &as);
+    struct value *y = all_phases(p, n, stride, places);
     if (!y)
         return false;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
-    int64_t height = y->type.dims[1], width = y->type.dims[2];
-    y = emit_reshape(n, y, (int64_t[]){known, d.out, height, width, stride, out_channels}, 6, p->d);
-    y = y ? emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d) : NULL;
-    y = emit_reshape(n, y, (int64_t[]){known, d.out * stride, height, width, out_channels}, RANK, p->d);
+    dim_t height = y->type.dims[2], width = y->type.dims[3], channels = y->type.dims[5];
+    y = emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d);
+    y = emit_reshape(n, y, (int64_t[]){known, places * stride, height, width, channels}, RANK, p->d);
     return node_replace(n, depths(p, n, y, begin, out, 1));
 }
 

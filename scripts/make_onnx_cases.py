@@ -423,3 +423,8 @@ spoiled=f32(2,6,5,4); spoiled[0,1,2,3]=np.inf; spoiled[1,5,4,0]=np.nan; spoiled[
 case('ConvTranspose_groups_infinite',[h.make_node('ConvTranspose',['x','w'],['y'],group=2,strides=[2,1],pads=[1,0,1,1]),h.make_node('ConvTranspose',['x','v'],['z'],group=6,strides=[2,3],pads=[1,2,0,1],dilations=[1,2]),
      h.make_node('ConvTranspose',['x','v','b'],['t'],group=6),h.make_node('Relu',['t'],['r'])],
      {'x':spoiled},['y','z','r'],inits=[nh.from_array(f32(6,2,3,3),'w'),nh.from_array(f32(6,1,3,3),'v'),nh.from_array(f32(6),'b')])
+
+# ---- nor is one of a depth any other depths' that do not see it ----
+deep=f32(1,3,3,3,4); deep[0,1,1,2,3]=np.inf; deep[0,0,2,0,0]=np.nan
+case('ConvTranspose_depth_infinite',[h.make_node('ConvTranspose',['x','w'],['y'],strides=[2,2,1],pads=[1,0,0,0,1,1]),h.make_node('ConvTranspose',['x','v'],['z'],strides=[3,2,2])],
+     {'x':deep},['y','z'],inits=[nh.from_array(f32(3,2,3,3,2),'w'),nh.from_array(f32(3,2,2,1,3),'v')])
