@@ -141,14 +141,16 @@ static void word(struct lex *l)
         l->kind = next == ':' ? TOK_NAME : TOK_ATTR;
         return;
     }
-    if (l->size <= 13 && strchr("psufbcot", *l->text)) {
+    l->type = HLO_TYPE_INVALID;
+    if (l->size <= 13 && strchr("psufbcot", *l->text))
         l->type = hlo_type_find(l->text, l->size);
-        if (l->type && l->type != HLO_TUPLE && l->type != HLO_BUFFER) {
-            l->kind = TOK_TYPE;
-            return;
-        }
-    }
-    l->kind = TOK_IDENT;
+    if (l->type == HLO_TUPLE || l->type == HLO_BUFFER)
+        l->type = HLO_TYPE_INVALID;
+    while (p < l->end && (*p == ' ' || *p == '\t'))
+        p++;
+    l->kind = l->type && peek(l, p) == '[' ? TOK_TYPE : TOK_IDENT;
+    if (l->kind == TOK_TYPE)
+        return;
     if (lex_word(l, "nan")) {
         l->kind = TOK_NAN;
         nan_payload(l);

@@ -10,10 +10,10 @@
 enum token {
     TOK_END,
     TOK_ERROR,      /* message in lex.error */
-    TOK_IDENT,      /* bare word */
+    TOK_IDENT,      /* bare word; one that spells an element type: lex.type */
     TOK_NAME,       /* %word or word: (text without sigil and colon) */
     TOK_ATTR,       /* word= (text without the equal sign) */
-    TOK_TYPE,       /* element type, lex.type */
+    TOK_TYPE,       /* element type before a '[', lex.type; elsewhere it may be a name */
     TOK_KEYWORD,    /* reserved word */
     TOK_INT,        /* lex.integer, lex.negative, lex.wide */
     TOK_FLOAT,      /* decimal number or inf, nan; lex.number is set for inf and nan only */

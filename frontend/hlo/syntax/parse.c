@@ -134,7 +134,7 @@ static bool parse_module_attr(struct parser *p, struct hlo_module *m, const char
 static bool parse_header(struct parser *p)
 {
     lex_next(&p->lex);
-    if (!token_is_name(p) && p->lex.kind != TOK_KEYWORD && p->lex.kind != TOK_TYPE)
+    if (!token_is_name(p) && p->lex.kind != TOK_KEYWORD)
         return parse_expected(p, "the module's name");
     p->module->name = token_intern(p);
     lex_next(&p->lex);

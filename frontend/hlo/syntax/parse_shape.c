@@ -63,7 +63,7 @@ static bool type_in_parens(struct parser *p, enum hlo_type *out)
 {
     if (!eat(p, '('))
         return false;
-    if (p->lex.kind != TOK_TYPE)
+    if (p->lex.kind != TOK_IDENT || !p->lex.type)
         return parse_expected(p, "an element type");
     *out = p->lex.type;
     lex_next(&p->lex);
