@@ -348,8 +348,68 @@ class Registers(Case):
                 pass
             return x
 
-        with self.assertRaisesRegex(Exception, r"test_v06.py:\d+: register: .*known only when the kernel runs.*no loops"):
-            kernel(np.ones((1, 1), np.int32))
+        for compiled in (lambda: kernel.compile(nki.TensorSpec((1, 1), nl.int32)), lambda: kernel.compile(np.ones((1, 1), np.int32))):
+            with self.assertRaisesRegex(NotImplementedError, r"test_v06.py:\d+: register: .*known only when the kernel runs.*no loops.*call the kernel on arrays"):
+                compiled()
+
+    def test_trips_that_arrays_tell(self) -> None:
+        """Of nl.dynamic_range and of `while`: the kernel is traced for the numbers that it is called on."""
+        def loaded(tile):
+            r = nisa.register_alloc()
+            nisa.register_load(r, tile)
+            return r
+
+        @nki.jit
+        def sums(x, bounds):
+            first, t, out = nl.load(bounds), nl.zeros((8, 4), dtype=nl.float32), nl.ndarray((8, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+            nisa.tensor_scalar(dst=first, data=first, op0=nl.add, operand0=1)
+            for i in nl.dynamic_range(loaded(first[:, 0:1]), loaded(first[:, 1:2])):
+                nisa.tensor_tensor(dst=t, data1=t, data2=nl.load(x[i]), op=nl.add)
+            nisa.dma_copy(dst=out, src=t)
+            return out
+
+        x = np.random.RandomState(0).rand(6, 8, 4).astype(np.float32)
+        for a, b in ((0, 4), (2, 3), (3, 2), (0, 4)):
+            self.close(sums(x, np.array([[a - 1, b - 1]], np.int32)), x[a:b].sum(0))
+
+        @nki.jit
+        def halved(n, steps):
+            """How often a number is halved until it is below 1."""
+            value, count, more = nl.load(n), nl.zeros((1, 1), dtype=nl.float32), nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.tensor_scalar(dst=more, data=value, op0=nl.greater_equal, operand0=1.0)
+            r = loaded(more)
+            while r:
+                nisa.tensor_scalar(dst=value, data=value, op0=nl.multiply, operand0=0.5)
+                nisa.tensor_scalar(dst=count, data=count, op0=nl.add, operand0=1.0)
+                nisa.tensor_scalar(dst=more, data=value, op0=nl.greater_equal, operand0=1.0)
+                nisa.register_load(r, more)
+            nisa.dma_copy(dst=steps, src=count)
+            return steps
+
+        for n, count in ((0.5, 0), (1.0, 1), (100.0, 7)):
+            self.same(halved(np.array([[n]], np.float32), np.zeros((1, 1), np.float32)), np.array([[count]], np.float32))
+
+    @unittest.skipIf(os.environ.get("XCC_NKI_TARGET", "cpu") != "cpu", "a program for another machine has one core")
+    def test_trips_of_two_cores(self) -> None:
+        @nki.jit
+        def each(x, counts):
+            """Both programs of a grid, with a trip count each."""
+            c, out = nl.program_id(0), nl.ndarray((2, 8, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+            t = nl.zeros((8, 4), dtype=nl.float32)
+            r = nisa.register_alloc(nl.load(counts[c:c + 1, 0:1]))
+            for i in nl.dynamic_range(r):
+                nisa.tensor_tensor(dst=t, data1=t, data2=nl.load(x[i]), op=nl.add)
+            nisa.core_barrier(out, (0, 1))
+            nisa.dma_copy(dst=out[c], src=t)
+            return out
+
+        x = np.random.RandomState(0).rand(6, 8, 4).astype(np.float32)
+        self.close(each[2](x, np.array([[5], [2]], np.int32)), np.stack([x[:5].sum(0), x[:2].sum(0)]))
+
+    def test_steps_are_numbers(self) -> None:
+        for step in (nisa.register_alloc(1), 0):
+            with self.assertRaisesRegex(TypeError, r"test_v06.py:\d+: nl.dynamic_range: step is .*expected a positive number"):
+                nki.jit(lambda x: [nl.load(x) for _ in nl.dynamic_range(0, 4, step)][0])(np.ones((1, 1), np.int32))
 
 
 class TwoCores(Case):

@@ -208,6 +208,8 @@ class Instructions(Case):
             return returned(loaded(x))
 
         with self.assertRaisesRegex(nki.NkiError, r"test_values.py:\d+: register: was loaded from a tile"):
+            nki.jit(unknown).compile(np.ones((1, 1), np.int32))
+        with self.assertRaisesRegex(nki.NkiError, r"test_values.py:\d+: register: has been asked for its value 1000 times.*does the loop end"):
             nki.jit(unknown)(np.ones((1, 1), np.int32))
 
 

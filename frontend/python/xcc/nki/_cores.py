@@ -93,6 +93,7 @@ def interleave(t: Trace, first: Sequence[int]) -> None:
     for o in t.objects:
         o.position = places[o.position]
     t.records = [t.records[k] for k in order]
+    t.affine = []  # their trips lie elsewhere now
 
 
 def _parts(records: Sequence[Record], start: int) -> List[List[int]]:

@@ -18,6 +18,7 @@ from ._errors import NkiError, NkiTypeError, NkiWarning
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
+from ._probe import run_up_to
 from ._programs import store_once
 from ._races import warn_of_races
 from ._record import Object
@@ -91,6 +92,10 @@ def _key(x: Any) -> Any:
 _STORED = {np.dtype(np.int64): dtypes.int32, np.dtype(np.uint64): dtypes.uint32, np.dtype(np.float64): dtypes.float32}
 
 
+def _stored(leaves: Sequence[Any], inputs: Sequence[Object]) -> List[np.ndarray]:
+    return [np.ascontiguousarray(_arrays.convert(_arrays.to_numpy(x), o.dtype)).reshape(o.shape) for x, o in zip(leaves, inputs)]
+
+
 class Compiled:
     """A kernel compiled for arguments of certain shapes. `archive` holds the program; save() writes it, run() runs it."""
 
@@ -138,7 +143,7 @@ class Compiled:
 
     def arrays(self, leaves: Sequence[Any]) -> List[np.ndarray]:
         """The arguments in the kernel's types and shapes."""
-        return [np.ascontiguousarray(_arrays.convert(_arrays.to_numpy(x), o.dtype)).reshape(o.shape) for x, o in zip(leaves, self.inputs)]
+        return _stored(leaves, self.inputs)
 
     def run(self, leaves: Sequence[Any]) -> Any:
         """Runs on arrays; those that the kernel writes are updated in place."""
@@ -223,8 +228,9 @@ def _to_hbm(x: Any, t: Trace) -> Any:
 
 
 def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid: Sequence[int], target: str, interface: str,
-                   name: Optional[str] = None, platform: Optional[str] = None) -> Tuple[Compiled, List[Any]]:
-    """Traces and compiles; gives the compiled kernel and the arrays among the arguments."""
+                   name: Optional[str] = None, platform: Optional[str] = None, runs: bool = False) -> Tuple[Compiled, List[Any]]:
+    """Traces and compiles; gives the compiled kernel and the arrays among the arguments. runs: for these arrays only, so that what they
+    hold may decide what the kernel does."""
     leaves: List[Any] = []
     names: List[str] = []
     try:
@@ -246,7 +252,11 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     def end(t: Trace, result: Any) -> Any:
         return _to_hbm(result, t)
 
-    traced = trace_kernel(function, bind, grid, target, interface, end, platform)
+    def value(t: Trace, tile: View) -> int:
+        return run_up_to(t, tile, lambda archive, inputs: Model(archive).run(_stored(leaves, inputs)))
+
+    known = runs and not any(isinstance(x, TensorSpec) for x in leaves)
+    traced = trace_kernel(function, bind, grid, target, interface, end, platform, value if known else None)
     t = traced.trace
     for r in t.records:
         d = getattr(r, "operands", {}).get("dst") if hasattr(r, "operands") else None
@@ -355,14 +365,18 @@ class Kernel:
         return (self.platform_target or "trn1") if name == "strict" else name
 
     def prepare(self, *args: Any, **kwargs: Any) -> Tuple[Compiled, List[Any]]:
-        """Compiles for these arguments, once."""
+        """Compiles for these arguments, once; where a register's value decides what the kernel does, for each call."""
+        return self._prepared(args, kwargs, True)
+
+    def _prepared(self, args: tuple, kwargs: dict, runs: bool) -> Tuple[Compiled, List[Any]]:
         leaves: List[Any] = []
         tree = (tuple(_flatten(a, leaves, [], "") for a in args), {k: _flatten(a, leaves, [], "") for k, a in kwargs.items()})
         key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(dtypes.to_dtype(x.dtype))) for x in leaves))
         found = self._cache.get(key)
         if found is None:
-            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target)
-            self._cache[key] = found
+            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target, runs)
+            if not found.trace.values:
+                self._cache[key] = found
         return found, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -387,7 +401,7 @@ class Kernel:
 
     def compile(self, *specs: Any, **kwargs: Any) -> Compiled:
         """Compiles for arguments of the shapes of these arrays or TensorSpecs; Compiled.save(path) writes the archive."""
-        return self.prepare(*specs, **kwargs)[0]
+        return self._prepared(specs, kwargs, False)[0]
 
 
 class GridDim:

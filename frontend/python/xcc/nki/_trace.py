@@ -5,6 +5,7 @@ loop behind it (or the grid) joins the set that is unrolled, and the kernel runs
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -31,6 +32,17 @@ def current() -> Optional["Trace"]:
 
 inside_kernels.append(lambda: current() is not None)
 hooks["interface"] = lambda: getattr(current(), "interface", "beta1")
+
+
+@contextlib.contextmanager
+def tracing(t: "Trace") -> Iterator[None]:
+    """Within, instructions go to this trace."""
+    before = current()
+    _local.trace = t
+    try:
+        yield
+    finally:
+        _local.trace = before
 
 
 def need_trace(api: str) -> "Trace":
@@ -63,6 +75,9 @@ class Trace:
         self.records: List[Any] = []  # Record, and Meeting until programs are joined
         self.objects: List[Object] = []
         self.open: List[Variable] = []
+        self.inputs: List[Object] = []
+        self.value: Optional[Callable[["Trace", View], int]] = None  # runs what a register's value depends on, where there are arrays for it
+        self.values: List[int] = []  # that it gave
         self.affine: List[Trips] = []  # the loops of nl.affine_range, where its trips are to be independent
         self.prints: List[Tuple[str, Object, Tuple[Variable, ...], View]] = []
         self.shared: List[View] = []
@@ -293,13 +308,15 @@ class Traced:
 
 
 def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tuple, dict, List[Object]]], grid: Sequence[int],
-                 target: str, interface: str, finish: Callable[[Trace, Any], Any], platform: Optional[str] = None) -> Traced:
-    """bind makes the arguments of a run: parameters become tensors of the trace. finish emits what follows the kernel's return."""
+                 target: str, interface: str, finish: Callable[[Trace, Any], Any], platform: Optional[str] = None,
+                 value: Optional[Callable[[Trace, View], int]] = None) -> Traced:
+    """bind makes the arguments of a run: parameters become tensors of the trace. finish emits what follows the kernel's return. value:
+    see Trace."""
     unroll: Set[object] = set()
     notes: List[str] = []
     for attempt in range(200):
         t = Trace(grid, target, unroll, interface)
-        t.notes = notes
+        t.notes, t.value = notes, value
         t.state["platform_target"] = platform
         before = current()
         _local.trace = t
@@ -330,6 +347,7 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
 
 def _run(t: Trace, function: Callable[..., Any], bind: Callable[..., Any], finish: Callable[[Trace, Any], Any]) -> Traced:
     args, kwargs, inputs = bind(t)
+    t.inputs = inputs
     if t.symbolic_grid:
         result = finish(t, function(*args, **kwargs))
         while t.open:

@@ -439,7 +439,9 @@ def static_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> 
 
 
 def dynamic_range(start: Any = 0, stop: Any = None, step: Any = 1, **kw: Any) -> Any:
-    """A loop that stays a loop."""
+    """A loop that stays a loop; its bounds may be registers, its step is a number."""
+    if not isinstance(step, (int, np.integer)) or step < 1:
+        raise _error("nl.dynamic_range", "step is %r, expected a positive number that is known while tracing" % (step,), NkiTypeError)
     return _LoopRange(_bounds(start, stop, step), True, "nl.dynamic_range")
 
 

@@ -1,7 +1,7 @@
 """Registers of nisa: numbers that a kernel moves between instructions, known while tracing or read from a tile when it runs.
 
 A register that was loaded from a tile stands for that element: it can be stored, and used as an address (`.ap(scalar_offset=reg)`,
-`select(dim, reg)`). What needs its value while tracing (a bound of a loop, a condition) is refused.
+`select(dim, reg)`). What needs its value while tracing (a bound of a loop, a condition) is run first, see _probe.py.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .. import _move
 from .._core import as_tile, emit_copy, emit_dma, emit_fill, result
 from .._errors import NkiTypeError, error
 from .._index import Expr
+from .._probe import value_of
 from .._tensor import View
 
 
@@ -26,8 +27,7 @@ class VirtualRegister:
         if self.value is None:
             raise error("register", "has no value yet; nisa.register_move or nisa.register_load gives it one", NkiTypeError)
         if isinstance(self.value, View):
-            raise error("register", "was loaded from a tile: its value is known only when the kernel runs, %s needs it while tracing; "
-                        "programs of this machine have no loops or branches by values" % what, NkiTypeError)
+            return value_of(self.value, what)
         return self.value
 
     def __index__(self) -> int:

@@ -40,8 +40,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], step: Any = 
 
 
 def while_loop(init: Any, body_fun: Callable[..., Any], **kw: Any) -> None:
-    """body_fun(r) for r = init, then for what it returns, while that is not 0. The registers' values must be known while tracing:
-    programs of this machine have no loops by values, of which register_load would make one."""
+    """body_fun(r) for r = init, then for what it returns, while that is not 0."""
     r = init
     while r:
         r = body_fun(r)
