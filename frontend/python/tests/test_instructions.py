@@ -25,6 +25,71 @@ def run(body, *arrays, shape=None, dtype=None):
     return nki.jit(kernel)(*arrays)
 
 
+class MaskedResults(Case):
+    """dst[...] = f(..., mask=): what the mask leaves out of the result keeps what dst had."""
+
+    def kept(self, shape, body, *arrays):
+        def kernel(*tensors):
+            dst = nl.full(shape, 7.0, dtype=nl.float32)
+            dst[...] = body(*[nl.load(t) for t in tensors])
+            return dst
+
+        return nki.jit(kernel)(*arrays)
+
+    def test_reductions_of_some_rows(self) -> None:
+        x = f32(16, 24)
+        rows = lambda: (nl.arange(16)[:, None] < 11) & (nl.arange(24)[None, :] < 20)  # noqa: E731
+        part = x[:11, :20]
+        stats = [part.mean(1), part.var(1)]
+        for name, width, body, want in (
+                ("mean", 1, lambda t: nl.mean(t, axis=1, mask=rows()), stats[0]), ("var", 1, lambda t: nl.var(t, axis=1, mask=rows()), stats[1]),
+                ("sum", 1, lambda t: nl.sum(t, axis=1, mask=rows()), part.sum(1)),
+                ("max8", 8, lambda t: nisa.max8(src=t, mask=rows()), -np.sort(-part, axis=1)[:, :8]),
+                ("bn_aggr", 2, lambda t: nisa.bn_aggr(nisa.bn_stats(t, mask=rows()), mask=nl.arange(16)[:, None] < 11), np.stack(stats, 1)),
+                ("bn_stats", 6, lambda t: nisa.bn_stats(t, mask=rows()), np.concatenate(
+                    [np.stack([np.full(11, 10), h.mean(1), h.var(1) * 10], 1) for h in (part[:, ::2], part[:, 1::2])], 1)),
+                ("gather", 24, lambda t: nl.gather_flattened(t, nisa.iota(23 - nl.arange(24)[None, :] + 0 * nl.arange(16)[:, None], nl.uint32), mask=rows()),
+                 np.c_[x[:11, :3:-1], np.full((11, 4), 7.0)])):
+            with self.subTest(name):
+                expected = np.full((16, width), 7.0)
+                expected[:11] = want.reshape(11, -1)
+                self.close(self.kept((16, width), body, x), expected, 1e-4, 1e-5)
+
+    def test_columns_and_transposes(self) -> None:
+        x = f32(16, 24)
+        inside = lambda: (nl.arange(16)[:, None] < 11) & (nl.arange(24)[None, :] < 20)  # noqa: E731
+        expected = np.full((1, 24), 7.0)
+        expected[0, :20] = x[:11, :20].sum(0)
+        self.close(self.kept((1, 24), lambda t: nisa.tensor_partition_reduce(np.add, t, mask=inside()), x), expected, 1e-5, 1e-5)
+
+        def kernel(a):
+            dst = nl.full((24, 16), 7.0, dtype=nl.float32)
+            dst[...] = nl.load_transpose2d(a[nl.arange(16)[:, None], nl.arange(24)[None, :]], mask=inside())
+            return dst
+
+        turned = np.full((24, 16), 7.0)
+        turned[:20, :11] = x[:11, :20].T
+        self.same(nki.jit(kernel)(x), turned.astype(np.float32))
+
+    def test_rows_that_are_reduced_beside(self) -> None:
+        x = f32(16, 24)
+
+        def activation(t, sums):
+            nisa.activation_reduce(np.square, t, reduce_op=np.add, reduce_res=sums, mask=nl.arange(16)[:, None] < 11)
+
+        def selection(t, sums):
+            nisa.select_reduce(dst=nl.copy(t), predicate=nl.greater(t, 0.0, dtype=nl.uint8), on_true=t, on_false=-0.5, reduce_res=sums, reduce_op=np.max,
+                               reduce_cmd=nisa.reduce_cmd.reset_reduce, mask=nl.arange(16)[:, None] < 11)
+
+        for body, want in ((activation, (x * x).sum(1)), (selection, np.where(x > 0, x, -0.5).max(1))):
+            def kernel(a):
+                sums = nl.full((16, 1), 3.0, dtype=nl.float32)
+                body(nl.load(a), sums)
+                return sums
+
+            self.close(nki.jit(kernel)(x), np.where(np.arange(16) < 11, want, 3.0)[:, None], 1e-5, 1e-5)
+
+
 class Factors(Case):
     """x[mask] of a product's factor: a part of the contraction, of the rows, of the columns."""
 

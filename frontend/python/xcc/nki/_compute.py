@@ -338,11 +338,7 @@ def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, re
 
     source = Operand(s.object, s.dtype, s.offset, dims, clips, s.index)
     out_shape = tuple(shape[k] for k in kept)
-    sub = None
-    if region is not None and not region.trivial:
-        sub = Region(out_shape)
-        for j, k in enumerate(kept):
-            sub.starts[j], sub.counts[j], sub.bounds[j] = region.starts[k], region.counts[k], region.bounds[k]
+    sub = None if region is None else region.along(out_shape, kept)
     if dst.ndim == len(shape) and dst.ndim > len(kept) + 1 or dst.ndim == len(shape) and dst.shape == reduced_shape(shape, axes, True):
         seen = dst.like(dst.offset, [d for k, d in enumerate(dst.dims) if k in kept], 0)
     else:
@@ -360,15 +356,8 @@ def reduce(op: str, x: object, axis: Any, dtype: object = None, mask: object = N
     d = x.dtype if dtype is None else dtypes.to_dtype(dtype)
     dst = result(reduced_shape(shape, axes, keepdims), d)
     emit_reduce(dst, op, x, axes, api, region if not region.trivial else None, negate)
-    if not region.trivial and not region.rest:
-        sub = Region(dst.shape)
-        kept = [k for k in range(len(shape)) if k not in axes]
-        for j, k in enumerate(kept):
-            at = k if keepdims else j
-            sub.starts[at], sub.counts[at], sub.bounds[at] = region.starts[k], region.counts[k], region.bounds[k]
-        sub.empty = region.empty
-        if not sub.trivial:
-            dst.region = sub
+    kept = [k for k in range(len(shape)) if k not in axes]
+    dst.region = region.along(dst.shape, [k if k in kept else None for k in range(len(shape))] if keepdims else kept)
     return dst
 
 
@@ -395,7 +384,8 @@ def mean(x: object, axis: Any, dtype: object = None, mask: object = None, keepdi
     total = reduce("add", x, axis, dtypes.float32, mask, False, keepdims, api)
     d = dtypes.to_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_float(x.dtype) else dtypes.float32
     out = result(total.shape, d)
-    emit_scalars(out, total, [("mul", 1.0 / n, False)], api)
+    out.region = total.region
+    emit_scalars(out, total, [("mul", 1.0 / n, False)], api, total.region)
     return out
 
 

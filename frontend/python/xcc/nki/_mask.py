@@ -33,6 +33,15 @@ class Region:
     def trivial(self) -> bool:
         return not self.empty and not self.rest and self.counts == list(self.shape) and not any(b is not None for b in self.bounds)
 
+    def along(self, shape: Sequence[int], axes: Sequence[Optional[int]]) -> Optional["Region"]:
+        """What of a result the region leaves: axes says which axis of the region each of the shape's is, if any; None: all of it."""
+        out = Region(shape)
+        out.empty = self.empty
+        for k, axis in enumerate(axes):
+            if axis is not None:
+                out.starts[k], out.counts[k], out.bounds[k] = self.starts[axis], self.counts[axis], self.bounds[axis]
+        return None if out.trivial else out
+
     def _cut(self, axis: int, start: int, stop: int) -> None:
         """Keeps [start, stop) of an axis."""
         first, last = self.starts[axis], self.starts[axis] + self.counts[axis]

@@ -180,10 +180,7 @@ def emit_transpose(dst: View, src: View, api: str, region: Optional[Region] = No
     s, d = src.shape, dst.shape
     if d != (s[1], s[0]):
         raise error(api, "dst has shape %s, expected %s, the transpose of the data" % (d, (s[1], s[0])), NkiTypeError)
-    turned = None
-    if region is not None and not region.trivial:
-        turned = Region(d)
-        turned.starts, turned.counts, turned.bounds = region.starts[::-1], region.counts[::-1], region.bounds[::-1]
+    turned = None if region is None else region.along(d, [1, 0])
     emit(name, {"dst": place(dst, d, turned, api, "dst"), "src": place(src, s, region, api, "data")}, api, engine=engine)
     done()
 
@@ -198,11 +195,7 @@ def transposed(x: View, api: str, dtype: object = None, mask: object = None, spa
                     (x.shape, x.shape[1]), NkiTypeError)
     dst = result((x.shape[1], x.shape[0]), x.dtype if dtype is None else dtype, space)
     emit_transpose(dst, x, api, region, engine)
-    if mask is not None:
-        turned = Region(dst.shape)
-        turned.starts, turned.counts, turned.bounds = region.starts[::-1], region.counts[::-1], region.bounds[::-1]
-        turned.empty = region.empty
-        dst.region = turned
+    dst.region = region.along(dst.shape, [1, 0])
     return dst
 
 
@@ -240,6 +233,7 @@ def dma_transposed(src: View, axes: Optional[Sequence[int]] = None, dtype: objec
         raise error(api, "src has %d dims; 2, 3 or 4 can be transposed" % n, NkiTypeError)
     dst = result([src.shape[k] for k in order], src.dtype if dtype is None else dtype)
     emit_dma_transpose(dst, src, order, api, mask)
+    dst.region = region_of(mask, src.shape).along(dst.shape, order)
     return dst
 
 

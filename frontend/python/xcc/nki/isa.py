@@ -34,6 +34,12 @@ def _where(mask: Any, shape: Sequence[int]) -> Tuple[_Region, Optional[_Region]]
     return r, None if r.trivial else r
 
 
+def _rows_of(out: _View, region: _Region) -> _View:
+    """The result for each row of a region of a tile."""
+    out.region = region.along(out.shape, [0] + [None] * (out.ndim - 1))
+    return out
+
+
 def _done(out: _View, region: _Region) -> _View:
     if not region.trivial:
         out.region = region
@@ -317,6 +323,7 @@ def tensor_partition_reduce(op: Any, data: _View, *, mask: Any = None, dtype: An
         _special.emit_partition_reduce(out, _op_name(op, api), data, api)
     elif not sub.empty:
         _special.emit_partition_reduce(_special.cut_free(out, sub, api), _op_name(op, api), _special.cut(data, sub, api), api)
+    out.region = region.along(out.shape, [None] + list(range(1, out.ndim)))
     return out
 
 
@@ -350,7 +357,7 @@ def _statistics(api, data, columns, mask, dtype, emit):
     region, sub = _where(mask, _shape_on_chip(data))
     out = _result((_shape_on_chip(data)[0], columns), _type(dtype, data.dtype))
     emit(out, data, api, sub)
-    return out
+    return _rows_of(out, region)
 
 
 def bn_stats(data: _View, *, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
@@ -372,7 +379,7 @@ def max8(*, src: _View, mask: Any = None, dtype: Any = None, **kw: Any) -> _View
     region, sub = _where(mask, _shape_on_chip(src))
     out = _result((_shape_on_chip(src)[0], 8), _type(dtype, src.dtype))
     _special.emit_max8(out, src, "max8", sub)
-    return out
+    return _rows_of(out, region)
 
 
 def nc_find_index8(*, data: _View, vals: _View, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
@@ -380,7 +387,7 @@ def nc_find_index8(*, data: _View, vals: _View, mask: Any = None, dtype: Any = N
     region, sub = _where(mask, _shape_on_chip(data))
     out = _result((_shape_on_chip(data)[0], 8), _type(dtype, _dtypes.uint32))
     _special.emit_find_index8(out, data, vals, "nc_find_index8", sub)
-    return out
+    return _rows_of(out, region)
 
 
 def nc_match_replace8(*, data: _View, vals: _View, imm: Any, dst_idx: Any = None, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:

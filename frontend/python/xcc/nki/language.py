@@ -266,6 +266,8 @@ def gather_flattened(data: tensor, indices: tensor, axis: Any = 0, *, mask: Any 
     out = _result(_shape_on_chip(indices), data.dtype if dtype is None else dtype)
     region = _region_of(mask, out.shape)
     _special.emit_gather(out, data, indices, "nl.gather_flattened", None if region.trivial else region)
+    if not region.trivial:
+        out.region = region
     return out
 
 
