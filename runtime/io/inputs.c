@@ -66,7 +66,7 @@ bool inputs_read(const struct inputs *in, const char *argument, struct diag *d)
     else if ((i = next_input(in)) < 0)
         return fail(d, "%s: there are more files than the model's %d inputs", argument, in->count);
     struct tensor t = {.kind = VK_NONE};
-    bool ok = npy_read(path, &t, d) && take(in, i, &t, d);
+    bool ok = npy_read(path, &t, d) && (take(in, i, &t, d) || fail_in(d, "%s", path));
     tensor_free(&t);
-    return ok || fail_in(d, "%s", path);
+    return ok;
 }

@@ -19,7 +19,8 @@ finish() {
     exit 0
 }
 
-# refuses STATUS TEXT COMMAND...: ends with this status and one message that has TEXT, and leaves no file behind
+# refuses STATUS TEXT COMMAND...: ends with this status and one message that has TEXT and names nothing twice in a row, and
+# leaves no file behind
 refuses() {
     status=$1 text=$2
     shift 2
@@ -33,6 +34,7 @@ refuses() {
     *"$text"*) ;;
     *) failed "$*: expected a message with '$text', got '$message'" ;;
     esac
+    if echo "$message" | grep -qE '(^|[ /])([^ :]+): ([^ :]*/)?\2:'; then failed "$*: names a thing twice: $message"; fi
     ls | cmp -s - "$scratch/../$(basename "$scratch").before" || failed "$*: left files behind: $(ls)"
 }
 
