@@ -142,7 +142,7 @@ static void print_help(void)
 
 static bool parse(struct xrun_arguments *a, int argc, char **argv, struct diag *d)
 {
-    *a = (struct xrun_arguments){.rtol = 1e-3, .atol = 1e-7, .steps = -1, .memory = -1};
+    a->rtol = 1e-3, a->atol = 1e-7, a->steps = a->memory = -1;
     return options_parse(&command_line, argc - 1, argv + 1, a, d) &&
            (a->model || a->help || a->version ||
             fail(d, "name a compiled model; --help tells more"));
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
     terminal_show_controls();
     out_clean_when_interrupted();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with its message */
-    struct xrun_arguments a;
+    static struct xrun_arguments a; /* too large for a small stack */
     struct diag d = {0};
     struct feed f = {0};
     if (!parse(&a, argc, argv, &d))

@@ -20,8 +20,8 @@ struct group_layout {
     int rank;
     dim_t dims[MAX_RANK];
     dim_t start; /* elements of the last dim before the first */
-    int n;
-    struct operand_steps operands[MAX_OPERANDS];
+    struct operand_steps *operands;
+    int n, operands_cap;
     int var[MAX_RANK];      /* grid variable of a dim outside the tile */
     int tile_dims;          /* the last dims, which the tile covers */
     dim_t tile[MAX_RANK];   /* its count of each of them */

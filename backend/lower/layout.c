@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+static struct operand_steps *new_operand(struct group_layout *y, struct value *v)
+{
+    ARENA_GROW(&y->l->g->arena, y->operands, y->n, y->operands_cap);
+    y->operands[y->n] = (struct operand_steps){.v = v};
+    return &y->operands[y->n++];
+}
+
 static bool add_operand(struct group_layout *y, struct value *v)
 {
     v = outer_value(y->l, v);
@@ -10,8 +17,7 @@ static bool add_operand(struct group_layout *y, struct value *v)
             return true;
     if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
         return false;
-    struct operand_steps *o = &y->operands[y->n++];
-    o->v = v;
+    struct operand_steps *o = new_operand(y, v);
     return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
 }
 
@@ -23,8 +29,7 @@ static bool add_reduced(struct group_layout *y, struct value *v)
     dim_t step = 1;
     if (y->n == MAX_OPERANDS || !reduction_dims(y->l, v->def, reduced))
         return false;
-    struct operand_steps *o = &y->operands[y->n++];
-    o->v = outer_value(y->l, v);
+    struct operand_steps *o = new_operand(y, outer_value(y->l, v));
     if (!has_layout(y->l, o->v))
         return false;
     for (int i = y->rank - 1; i >= 0; i--) {

@@ -116,13 +116,11 @@ bool strict_layout_tile(struct group_layout *y, int nodes, struct group_layout *
     }
     struct dim_table *t = &y->l->p->dims;
     dim_t n = y->dims[0], length = row_length(n, max, y->l->m->partitions);
-    *rest = *y;
     cut_dim(y, 0, length);
-    rest->rank = 2;
+    *rest = *y;
+    rest->operands = arena_copy(&y->l->g->arena, y->operands, sizeof *y->operands * (size_t)y->n);
     rest->dims[0] = 1, rest->dims[1] = dim_mod(t, n, length);
     rest->start = dim_mul(t, y->dims[0], length);
-    for (int o = 0; o < y->n; o++)
-        memcpy(rest->operands[o].steps, y->operands[o].steps, sizeof y->operands[o].steps);
     choose_tile(y, max);
     choose_tile(rest, max);
     return rest->dims[1] != 0;

@@ -244,7 +244,7 @@ bool out_open(struct out_file *o, const char *path, struct diag *d)
 
 static bool copy_out(FILE *from, int to)
 {
-    char block[1 << 16];
+    char block[1 << 13];
     rewind(from);
     for (size_t n; (n = fread(block, 1, sizeof block, from)) > 0;)
         for (size_t done = 0; done < n;) {

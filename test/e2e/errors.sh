@@ -327,4 +327,11 @@ limited() (
 grep -q __asan_init "$xrun" || refuses 1 "out of memory: a tensor needs" limited
 rm -f absurd.xir absurd.neff
 
+# A stack that is small, as threads of some systems have: what grows with a model lies elsewhere.
+grep -q __asan_init "$xrun" || (
+    ulimit -s 128
+    "$xcc" "$digits" -q -o small.neff --auto-cast none && "$xrun" small.neff "$picture" --threads 1 >/dev/null
+) || failed "a stack of 128 KiB"
+rm -f small.neff
+
 finish
