@@ -8,7 +8,6 @@
 
 struct balance {
     const struct machine *m;
-    const struct timing *t;
     const int64_t *values;
     double own[ENGINE_COUNT];   /* ns: of what cannot move, in the whole kernel */
     double given[ENGINE_COUNT]; /* of what was dealt out so far */
@@ -23,25 +22,32 @@ static bool touches_psum(const struct insn *n)
     return false;
 }
 
-/* Engines that may do it, a bit each. */
-static unsigned engines_for(const struct balance *b, const struct insn *n)
+unsigned engines_for(const struct machine *m, const struct insn *n)
 {
+    const struct timing *t = machine_timing(m);
     unsigned all = 1U << ENGINE_DVE;
-    if (n->engine != ENGINE_DVE || (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor))
+    if (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor)
         return 0;
     bool psum = touches_psum(n);
-    if (n->op == INSN_tensor_copy && !(psum && b->t->shared_psum_port))
+    if (n->op == INSN_tensor_copy && !(psum && t->shared_psum_port))
         all |= 1U << ENGINE_ACT;
-    if (!psum && !b->t->shared_sbuf_port)
+    if (!psum && !t->shared_sbuf_port)
         all |= 1U << ENGINE_POOL;
-    return all & (insn_info(n->op)->engines | 1U << ENGINE_DVE);
+    all &= insn_info(n->op)->engines | 1U << ENGINE_DVE;
+    return all >> n->engine & 1 ? all : 0;
 }
 
-static double cost_on(const struct balance *b, struct insn n, int engine)
+double cost_on(const struct machine *m, struct insn n, int engine, const int64_t *values)
 {
+    double start = engine == ENGINE_POOL ? machine_timing(m)->pool_start_cycles / engine_ghz(m, engine) : 0;
     n.engine = (uint8_t)engine;
-    double start = engine == ENGINE_POOL ? b->t->pool_start_cycles / engine_ghz(b->m, engine) : 0;
-    return start + insn_ns(b->m, &n, b->values);
+    return start + insn_ns(m, &n, values);
+}
+
+/* The engines of those instructions that have not been given to one by what made them. */
+static unsigned dealt_to(const struct balance *b, const struct insn *n)
+{
+    return n->engine == ENGINE_DVE ? engines_for(b->m, n) : 0;
 }
 
 /* Whether the Vector engine has so little to do beside products or transfers that nothing waits for it: another engine
@@ -58,11 +64,11 @@ static void deal(struct balance *b, struct insn *n, unsigned engines, double par
     int best = ENGINE_DVE;
     double least = 0;
     for (int e = 0; e < ENGINE_COUNT; e++) {
-        double load = b->own[e] * part + b->given[e] + (engines >> e & 1 ? cost_on(b, *n, e) : 0);
+        double load = b->own[e] * part + b->given[e] + (engines >> e & 1 ? cost_on(b->m, *n, e, b->values) : 0);
         if (engines >> e & 1 && (least == 0 || load < least))
             best = e, least = load;
     }
-    b->given[best] += cost_on(b, *n, best);
+    b->given[best] += cost_on(b->m, *n, best, b->values);
     n->engine = (uint8_t)best;
 }
 
@@ -71,16 +77,16 @@ void balance_engines(struct program *p, struct kernel *k, const struct machine *
     struct arena scratch = {0};
     struct diag d = {0};
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
-    struct balance b = {.m = m, .t = machine_timing(m), .values = values};
+    struct balance b = {.m = m, .values = values};
     for (int i = 0; m->strict && values && i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
         if (insn_is_transfer(n))
             b.transfers += transfer_ns(m, n, values);
         else
-            *(engines_for(&b, n) ? &b.movable : &b.own[n->engine]) += insn_ns(m, n, values);
+            *(dealt_to(&b, n) ? &b.movable : &b.own[n->engine]) += insn_ns(m, n, values);
     }
     for (int i = 0; m->strict && values && !at_leisure(&b) && i < k->ninsns; i++) {
-        unsigned engines = engines_for(&b, &k->insns[i]);
+        unsigned engines = dealt_to(&b, &k->insns[i]);
         if (engines)
             deal(&b, &k->insns[i], engines, (i + 1.0) / k->ninsns);
     }

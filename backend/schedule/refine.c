@@ -4,8 +4,9 @@
  * knew nothing of its neighbours.
  *
  * Instructions are executed in the time that they take, roughly, as estimate.c does; an engine that is free takes the
- * one of its next WINDOW instructions that can begin first. Places stay, and so does the order of all that touches the
- * same memory. Transfers of one engine stay in their order.
+ * one of its next WINDOW instructions that can begin first. Work that another engine can do as well goes to that one
+ * where it ends sooner there. Places stay, and so does the order of all that touches the same memory. Transfers of one
+ * engine stay in their order.
  */
 #include "backend/schedule/chain.h"
 
@@ -17,7 +18,10 @@ enum { WINDOW = 128 };
 struct refinement {
     const struct kernel *k;
     const struct machine *m;
+    const int64_t *values;
     double *costs, *moves;   /* per instruction: of its engine; of the DMA engines */
+    unsigned *engines;       /* that can do it beside its own; 0 */
+    uint8_t *taken;          /* by which one it is executed */
     int *successors, *first; /* first[i] to first[i + 1] of i */
     int *open;               /* what it comes after and has not been executed */
     double *ready;           /* when that is over */
@@ -55,10 +59,20 @@ static void find_streams(struct refinement *r, struct arena *a)
     }
 }
 
-/* The engine's instruction that can begin first, and when; -1: none of the next ones can. */
-static int next_of(const struct refinement *r, int engine, double *begins)
+struct next {
+    int insn; /* -1: none can begin */
+    double at;
+};
+
+static double later(double a, double b)
 {
-    int best = -1;
+    return a > b ? a : b;
+}
+
+/* The engine's instruction that can begin first. */
+static struct next next_of(const struct refinement *r, int engine)
+{
+    struct next best = {-1, INFINITY};
     bool transfers = true; /* none of them waits */
     for (int x = r->head[engine], seen = 0; x < r->tail[engine] && seen < WINDOW; x++) {
         int i = r->stream[x];
@@ -67,41 +81,64 @@ static int next_of(const struct refinement *r, int engine, double *begins)
             continue;
         seen++;
         if (!r->open[i] && (!transfer || transfers)) {
-            double at = r->ready[i] > r->busy.engines[engine] ? r->ready[i] : r->busy.engines[engine];
-            if (best < 0 || at < *begins)
-                best = i, *begins = at;
+            double at = later(r->ready[i], r->busy.engines[engine]);
+            if (at < best.at)
+                best = (struct next){i, at};
         }
         transfers &= !transfer;
     }
     return best;
 }
 
+/* The one of another engine's that can begin here first, and ends sooner than there. */
+static struct next next_from(const struct refinement *r, int engine, int from)
+{
+    struct next best = {-1, INFINITY};
+    for (int x = r->head[from], seen = 0; x < r->tail[from] && seen < WINDOW; x++) {
+        int i = r->stream[x];
+        seen += !r->done[i];
+        if (r->done[i] || r->open[i] || !(r->engines[i] >> engine & 1))
+            continue;
+        double at = later(r->ready[i], r->busy.engines[engine]);
+        if (at < best.at && at + cost_on(r->m, r->k->insns[i], engine, r->values) <
+                                later(r->ready[i], r->busy.engines[from]) + r->costs[i])
+            best = (struct next){i, at};
+    }
+    return best;
+}
+
 static void execute(struct refinement *r, int i, double at)
 {
-    const struct insn *n = &r->k->insns[i];
-    double end = straight_execute(&r->busy, r->m, n, r->costs[i], r->moves[i], at);
+    struct insn n = r->k->insns[i];
+    int *head = &r->head[n.engine], tail = r->tail[n.engine];
+    n.engine = r->taken[i];
+    double end = straight_execute(&r->busy, r->m, &n, r->costs[i], r->moves[i], at);
     r->done[i] = true;
-    while (r->head[n->engine] < r->tail[n->engine] && r->done[r->stream[r->head[n->engine]]])
-        r->head[n->engine]++;
+    while (*head < tail && r->done[r->stream[*head]])
+        (*head)++;
     for (int x = r->first[i]; x < r->first[i + 1]; x++) {
         int next = r->successors[x];
         r->open[next]--;
-        r->ready[next] = end > r->ready[next] ? end : r->ready[next];
+        r->ready[next] = later(end, r->ready[next]);
     }
 }
 
 static void execute_all(struct refinement *r, int *order)
 {
     for (int n = 0; n < r->k->ninsns; n++) {
-        double least = INFINITY, at = 0;
-        int first = -1;
-        for (int e = 0; e < ENGINE_COUNT; e++) {
-            int i = next_of(r, e, &at);
-            if (i >= 0 && (at < least || (at == least && i < first)))
-                least = at, first = i;
-        }
-        order[n] = first; /* there is one: the first that is not done comes after nothing that is not */
-        execute(r, first, least);
+        struct next first = {-1, INFINITY};
+        int engine = 0;
+        for (int e = 0; e < ENGINE_COUNT; e++)
+            for (int from = 0; from < ENGINE_COUNT; from++) {
+                struct next x = from == e ? next_of(r, e) : next_from(r, e, from);
+                if (x.insn >= 0 && (x.at < first.at || (x.at == first.at && x.insn < first.insn)))
+                    first = x, engine = e;
+            }
+        order[n] = first.insn; /* there is one: the first that is not done comes after nothing that is not */
+        r->taken[first.insn] = (uint8_t)engine;
+        if (engine != r->k->insns[first.insn].engine)
+            r->costs[first.insn] = cost_on(r->m, r->k->insns[first.insn], engine, r->values);
+        execute(r, first.insn, first.at);
     }
 }
 
@@ -119,16 +156,22 @@ void refine_order(const struct program *p, struct kernel *k, const struct machin
     struct arena a = {0};
     struct links links;
     int n = k->ninsns, *order = ARENA_ARRAY(&a, int, n + 1);
-    struct refinement r = {.k = k, .m = m};
+    struct refinement r = {.k = k, .m = m, .values = values};
     r.costs = ARENA_ARRAY(&a, double, n + 1), r.moves = ARENA_ARRAY(&a, double, n + 1);
     straight_costs(m, k->insns, n, values, r.costs, r.moves);
     straight_links(p, k, m, &links, &a);
     find_successors(&r, &links, &a);
     find_streams(&r, &a);
     r.ready = ARENA_ARRAY(&a, double, n + 1), r.done = ARENA_ARRAY(&a, bool, n + 1);
+    r.engines = ARENA_ARRAY(&a, unsigned, n + 1), r.taken = ARENA_ARRAY(&a, uint8_t, n + 1);
+    for (int i = 0; i < n; i++)
+        r.engines[i] = engines_for(m, &k->insns[i]);
     execute_all(&r, order);
     struct insn *old = arena_copy(&a, k->insns, sizeof *old * (size_t)n);
-    memcpy(k->insns, permuted(old, order, n, sizeof *old, &a), sizeof *old * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        k->insns[i] = old[order[i]];
+        k->insns[i].engine = r.taken[order[i]];
+    }
     double after = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
                                      permuted(r.moves, order, n, sizeof(double), &a));
     if (after >= ns)

@@ -56,6 +56,10 @@ void merge_loads(struct program *p, struct kernel *k);
 void join_transfers(struct program *p, struct kernel *k, const struct machine *m);
 /* Engines share what several of them can do, where they reach memory side by side. */
 void balance_engines(struct program *p, struct kernel *k, const struct machine *m);
+/* Of an instruction whose work several engines can do side by side: a bit for each of them; 0. */
+unsigned engines_for(const struct machine *m, const struct insn *n);
+/* What it costs one of them, ns. */
+double cost_on(const struct machine *m, struct insn n, int engine, const int64_t *values);
 /* Strict targets: loads and stores go to queues of different engines. Stores have a queue of their own, that of the
  * engine with the least to do: loads of later tiles do not stand behind those that wait for results. */
 void part_queues(struct kernel *k);
