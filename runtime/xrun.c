@@ -337,17 +337,23 @@ static int compare_outputs(const struct xrun_arguments *a, const struct xrt_mode
 
 /* ---- the run ---- */
 
+/* Whether the profile would replace the archive or an input. */
+static bool profile_replaces(const struct xrun_arguments *a)
+{
+    bool replaces = a->profile && file_same(a->profile, a->model);
+    for (int i = 0; a->profile && i < a->ninputs; i++) {
+        const char *equals = strchr(a->inputs[i], '='); /* NAME=FILE */
+        replaces |= file_same(a->profile, a->inputs[i]) || (equals && file_same(a->profile, equals + 1));
+    }
+    return replaces;
+}
+
 /* A table shows the fastest of all runs measured; a trace has one. */
 static bool profile_run(const struct xrun_arguments *a, const struct xrt_model *m, const struct feed *f,
                         struct xrt_context *c, struct diag *d)
 {
     if (!a->profile)
         return true;
-    for (int i = 0; i < a->ninputs; i++) {
-        const char *equals = strchr(a->inputs[i], '='); /* NAME=FILE */
-        if (file_same(a->profile, a->inputs[i]) || (equals && file_same(a->profile, equals + 1)))
-            return fail(d, "%s: is an input of this command, and would be lost; name another file", a->profile);
-    }
     size_t n = strlen(a->profile);
     bool ok = xrt_profile(c, NULL), table = n > 4 && !strcmp(a->profile + n - 4, ".txt");
     for (int i = 0; ok && i < (table && a->bench ? a->bench : 1); i++)
@@ -481,6 +487,10 @@ int main(int argc, char **argv)
         return print_help(), out_printed("xrun", OK);
     if (a.version)
         return printf("xrun %s\n", xcc_version_text), out_printed("xrun", OK);
+    if (profile_replaces(&a))
+        return fprintf(stderr, "xrun: %s: is an input of this command, and would be lost; name another file\n",
+                       a.profile),
+               BAD_INPUT;
     crash_report_install("xrun");
     double started = now_ms();
     engine_threads_select(a.engines);
