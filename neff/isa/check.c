@@ -16,6 +16,7 @@ struct program_checker {
     bool *region_used;
     int *seen;    /* per slot: for one look at a call */
     int *held;    /* per slot: calls on the way to the region at hand that have it as operand or result */
+    int *awaited; /* the same, as result alone: there is none before the call ends */
     int *told_in; /* per kernel: the region in which it was last looked at */
 };
 
@@ -289,52 +290,62 @@ static bool may_write(const struct program *p, const struct call *k, int slot)
     return (k->op == OP_while || k->op == OP_if) && p->slots[slot].kind == SLOT_PLANNED;
 }
 
-static void hold(struct program_checker *c, const struct call *k, const int32_t *slots, int n, int times)
+static void hold(const struct program_checker *c, const struct call *k, const int32_t *slots, int n, int *times,
+                 int more)
 {
     for (int i = 0; i < n; i++) {
         int root = slot_root(c->p, slots[i]);
         if (root >= 0 && !may_write(c->p, k, root))
-            c->held[root] += times;
+            times[root] += more;
     }
 }
 
-static bool is_held(const struct program_checker *c, const int32_t *slots, int n)
+static void hold_call(const struct program_checker *c, const struct call *k, int more)
+{
+    hold(c, k, k->in, k->nin, c->held, more);
+    hold(c, k, k->out, k->nout, c->held, more);
+    hold(c, k, k->out, k->nout, c->awaited, more);
+}
+
+static bool is_among(const struct program_checker *c, const int *times, const int32_t *slots, int n)
 {
     for (int i = 0; i < n; i++)
-        if (slots[i] >= 0 && c->held[slot_root(c->p, slots[i])])
+        if (slots[i] >= 0 && times[slot_root(c->p, slots[i])])
             return true;
     return false;
 }
 
-static bool kernel_writes_held(const struct program_checker *c, const struct kernel *k)
+static bool kernel_is_apart(const struct program_checker *c, const struct kernel *k)
 {
     for (int i = 0; i < k->ninsns; i++) {
         const struct insn_info *info = insn_info(k->insns[i].op);
         for (int a = 0; a < info->naps; a++) {
             const struct ap *ap = &k->insns[i].ap[a];
-            if (ap->mem == MEM_HBM && written(info->ap[a].access) && is_held(c, &ap->tensor, 1))
-                return true;
+            const int *times = written(info->ap[a].access) ? c->held : c->awaited;
+            if (ap->mem == MEM_HBM && is_among(c, times, &ap->tensor, 1))
+                return false;
         }
     }
-    return false;
+    return true;
 }
 
 /* A routine that runs regions has its operands and results in its hands meanwhile: nothing in them writes, moves or
- * frees those. */
+ * frees those, or reads what is not computed yet. */
 static bool check_held(struct program_checker *c, int region)
 {
     const struct program_region *r = &c->p->regions[region];
-    bool ok = !is_held(c, r->params, r->nparams);
+    bool ok = !is_among(c, c->held, r->params, r->nparams) && !is_among(c, c->awaited, r->results, r->nresults);
     for (int i = 0; ok && i < r->nsteps; i++) {
         int n = r->steps[i].index;
         if (r->steps[i].kind == STEP_CALL)
-            ok = !is_held(c, c->p->calls[n].out, c->p->calls[n].nout);
+            ok = !is_among(c, c->held, c->p->calls[n].out, c->p->calls[n].nout) &&
+                 !is_among(c, c->awaited, c->p->calls[n].in, c->p->calls[n].nin);
         else if (c->told_in[n] != region)
-            ok = !kernel_writes_held(c, &c->p->kernels[n]);
+            ok = kernel_is_apart(c, &c->p->kernels[n]);
         if (r->steps[i].kind == STEP_LAUNCH)
             c->told_in[n] = region;
     }
-    return ok || fail(c->d, "region %d writes an operand or a result of the call that runs it", region);
+    return ok || fail(c->d, "region %d writes an operand of the call that runs it, or uses a result", region);
 }
 
 /* Regions form a tree under the main region: each is called from exactly one place, never from
@@ -350,13 +361,11 @@ static bool check_nesting(struct program_checker *c, int region, int depth)
         if (r->steps[i].kind != STEP_CALL)
             continue;
         const struct call *k = &c->p->calls[r->steps[i].index];
-        hold(c, k, k->in, k->nin, 1);
-        hold(c, k, k->out, k->nout, 1);
+        hold_call(c, k, 1);
         for (int j = 0; j < k->nregions; j++)
             if (!check_nesting(c, k->regions[j], depth + 1))
                 return false;
-        hold(c, k, k->in, k->nin, -1);
-        hold(c, k, k->out, k->nout, -1);
+        hold_call(c, k, -1);
     }
     return true;
 }
@@ -471,6 +480,7 @@ static bool check(struct program_checker *c)
     c->region_used[0] = true;
     c->seen = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
     c->held = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
+    c->awaited = ARENA_ARRAY(&c->scratch, int, p->nslots + 1);
     c->told_in = ARENA_ARRAY(&c->scratch, int, p->nkernels + 1);
     c->m = machine_find(p->target ? p->target : "cpu");
     if (!c->m)

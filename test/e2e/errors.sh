@@ -64,8 +64,10 @@ done
 # Programs whose routines would write outside their results, or use what a region has freed.
 cp "$source/test/fuzz/corpus/xir/svd_of_small_letter" svd.xir
 refuses 1 "its attribute \`job\` is 97, expected the code of one of the letters SAN" "$xcc" svd.xir -o x.neff
-cp "$source/test/fuzz/corpus/asm/region_moves_result.asm" region.xasm
-refuses 1 "region 1 writes an operand or a result of the call that runs it" "$xcc" region.xasm -o x.neff
+for program in region_moves_result region_reads_result; do
+    cp "$source/test/fuzz/corpus/asm/$program.asm" region.xasm
+    refuses 1 "region 1 writes an operand of the call that runs it, or uses a result" "$xcc" region.xasm -o x.neff
+done
 
 # Names that protobuf-c would cut: two values would be one.
 cp "$source/test/fuzz/corpus/onnx/name_with_zero.onnx" zero.onnx
