@@ -288,6 +288,8 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         return fault(c, "capacity", i,
                      "an access leaves its tile %d: elements %lld to %lld of %lld", b->tensor,
                      (long long)b->low, (long long)b->high - 1, (long long)size);
+    if (c->limits->elements)
+        *c->limits->elements -= b->total;
     if (write) {
         tile_write(&c->memory, b);
         return true;
@@ -400,13 +402,18 @@ static bool step(struct checker *c, int i)
     return signal(c, i);
 }
 
+static bool walked_enough(const struct checker *c)
+{
+    return c->executed >= c->limits->insns || (c->limits->elements && *c->limits->elements <= 0);
+}
+
 /* Executes [from, to); false at a fault, and when enough has been walked. */
 static bool walk(struct checker *c, int from, int to)
 {
     for (int i = from; i < to; i++) {
         const struct insn *n = &c->k->insns[i];
         if (n->op != INSN_loop) {
-            if (n->op != INSN_end && (c->executed >= c->limits->insns || !step(c, i)))
+            if (n->op != INSN_end && (walked_enough(c) || !step(c, i)))
                 return false;
             continue;
         }

@@ -37,6 +37,7 @@ struct hazard_trace {
 struct hazard_limits {
     int64_t insns; /* executed at one point of the grid; a legal order has legal beginnings */
     int points;    /* of the grid: corners first */
+    int64_t *elements; /* of tiles, to be looked at yet; counted down, at 0 a walk ends as well. NULL: any number */
     const struct hazard_trace *trace; /* or NULL */
 };
 

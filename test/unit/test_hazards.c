@@ -362,10 +362,38 @@ static void test_many_elements(void **state)
     assert_rows(ROWS("1999"), "two queues: node 'rows': instruction 3 (act.dma_copy): read after write");
 }
 
+/* A tile whose second half nothing has written: found, unless the elements to look at are used up before. */
+static void test_elements_limited(void **state)
+{
+    static const char text[] = "program \"t\" target cpu\nnode 0 \"half\" \"A\"\noutputs \"y\"\n\n"
+                               "slot %0 input \"x\" f32[8]\nslot %1 planned f32[8] output\n\n"
+                               "kernel 0 \"half\" grid(1) vars 1 semaphores 0 flops 0 bytes 0 {\n"
+                               "  tile sbuf0 f32 1 x 8\n"
+                               "  dve.memset dst=sbuf0 f32[0](1:1, 4:1), value=1 node 0\n"
+                               "  dve.tensor_copy dst=%1 f32[0](1:1, 8:1), src=sbuf0 f32[0](1:1, 8:1) node 0\n}\n\n"
+                               "region 0 (%0) -> (%1) {\n  launch 0\n}\n";
+    for (int64_t allowed = 4; allowed <= 5; allowed++) {
+        struct diag d = {0};
+        struct program *p = program_parse(text, strlen(text), "half", &d);
+        struct arena arena = {0};
+        int64_t left = allowed;
+        struct hazard_limits limited = limits;
+        limited.elements = &left;
+        assert_non_null(p);
+        bool ok = kernel_is_sound(p, &p->kernels[0], machine_find("cpu"),
+                                  bind_symbols_for_report(p, NULL, 0, 2, &arena, &d), &limited, &d);
+        assert_int_equal(ok, allowed == 4);
+        assert_int_equal(left, allowed == 4 ? 0 : 5 - 4 - 8);
+        arena_free(&arena);
+        program_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_masked_rows), cmocka_unit_test(test_many_elements),
+        cmocka_unit_test(test_elements_limited),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
