@@ -132,6 +132,74 @@ class Factors(Case):
         with self.assertRaisesRegex(nki.NkiError, r"nl.exp: data is indexed by a condition, x\[mask\]; only factors of"):
             run(lambda x: nl.exp(x[nl.arange(8)[None, :] < 5]), f32(4, 8))
 
+    def test_a_part_of_several_free_dims(self) -> None:
+        """Products into PSUM that begins as nothing, of what the end of two loops leaves."""
+        def kernel(a, b):
+            x, y, out = nl.load(a), nl.load(b), nl.full((6, 6, 8), 7.0, dtype=nl.float32)
+            i, w, n, o = nl.arange(8)[:, None, None], nl.arange(3)[None, :, None], nl.arange(4)[None, None, :], nl.arange(6)[:, None, None]
+            for wt in nl.affine_range(2):
+                for nt in nl.affine_range(2):
+                    total, inside = nl.ndarray((6, 3, 4), dtype=nl.float32, buffer=nl.psum), (w + wt * 3 < 5) & (n + nt * 4 < 7)
+                    for _ in nl.affine_range(2):
+                        total[o, w, n] += nisa.nc_matmul(x, y[i, w + wt * 3, n + nt * 4][inside])
+                    out[o, w + wt * 3, n + nt * 4] = nisa.tensor_copy(total, mask=inside)
+            return out
+
+        a, b, want = f32(8, 6), f32(8, 5, 7), np.full((6, 6, 8), 7.0)
+        want[:, :5, :7] = 2 * np.einsum("km,kwn->mwn", a, b)
+        self.close(nki.jit(kernel)(a, b), want, 1e-5, 1e-5)
+
+    def test_sums_of_several_dims(self) -> None:
+        """PSUM that is not initialised and whose free dims a product sees as one: what is added first overwrites."""
+        for shape in ((5, 1), (3, 4), (2, 3, 4)):
+            def kernel(a, b):
+                out = nl.ndarray((3, 6) + shape, dtype=nl.float32, buffer=nl.shared_hbm)
+                for r in nl.affine_range(3):
+                    total = nl.ndarray((6,) + shape, dtype=nl.float32, buffer=nl.psum)
+                    for i in nl.affine_range(2):
+                        total[...] += nisa.nc_matmul(nl.load(a[i]), nl.load(b[r, i]))
+                    nl.store(out[r], total)
+                return out
+
+            a, b = f32(2, 8, 6), f32(3, 2, 8, *shape)
+            self.close(nki.jit(kernel)(a, b), np.einsum("ikm,rik...->rm...", a, b), 1e-5, 1e-5)
+
+    def test_switched_off_beyond_the_end(self) -> None:
+        """A mask of loop indices alone: where it does not hold, neither factor is read."""
+        def kernel(a, b):
+            x, y, out = nl.load(a), nl.load(b), nl.zeros((6, 24), dtype=nl.float32)
+            k, m, n = nl.arange(8)[:, None], nl.arange(6)[:, None], nl.arange(8)[None, :]
+            for i in nl.affine_range(4):
+                total = nl.zeros((6, 8), dtype=nl.float32, buffer=nl.psum)
+                total[...] += nisa.nc_matmul(x, y[k, i * 8 + n], mask=(i < 3))
+                out[m, i * 8 + n] = nl.copy(total, mask=(i < 3))
+            return out
+
+        a, b = f32(8, 6), f32(8, 24)
+        self.close(nki.jit(kernel)(a, b), a.T @ b, 1e-5, 1e-5)
+
+
+class Indices(Case):
+    def test_arrays_of_one_element(self) -> None:
+        """Are broadcast, and move nothing."""
+        i, j, one = lambda n: nl.arange(n)[:, None], lambda n: nl.arange(n)[None, :], lambda: nl.arange(1)[:, None]
+        x = f32(4, 8, 6)
+        self.same(nki.jit(lambda x: nl.load(x[one() + 2, i(8), j(6)]))(x), x[2])
+        self.same(nki.jit(lambda x: nl.copy(nl.load(x[0])[one() + i(8), j(6)]))(x), x[0])
+        self.same(nki.jit(lambda x: nl.copy(nl.load(x[0])[one(), j(6)]))(x), x[0, 0:1])
+        self.same(nki.jit(lambda x: nisa.iota(i(8) + 5 * one() + j(6), nl.int32))(x), np.arange(8)[:, None] + np.arange(6))
+
+    def test_an_axis_that_moves_nothing(self) -> None:
+        """nl.mgrid of more axes than are indexed by: elements are written once."""
+        def kernel(x):
+            t, (p, _, j) = nl.zeros((8, 3, 6), dtype=nl.float32), nl.mgrid[0:8, 0:3, 0:6]
+            for k in nl.affine_range(3):
+                t[p, k, j] = nl.load(x).reshape((8, 1, 6))
+            return t
+
+        x = f32(8, 6)
+        self.same(nki.jit(kernel)(x), np.repeat(x[:, None], 3, 1))
+
 
 class Reductions(Case):
     def test_activation_with_sums(self) -> None:

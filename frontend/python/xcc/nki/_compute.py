@@ -407,6 +407,8 @@ def product_regions(mask: object, stationary: Optional[Mask], moving: Optional[M
     for b in rows.bounds + cols.bounds:
         if isinstance(b, Expr):
             b.__index__()  # asks for the loop to be unrolled
+    if keep.bounds[0] is not None and keep.bounds[1] is None and not Mask.of(mask).shape:  # type: ignore[union-attr]
+        keep.bounds[1] = region_of(mask, second[1:]).bounds[0]  # switched off as a whole: neither factor is read
     lo, hi = max(rows.starts[0], cols.starts[0]), min(rows.starts[0] + rows.counts[0], cols.starts[0] + cols.counts[0])
     for axis, factor in ((0, rows), (1, cols)):
         keep._cut(axis, factor.starts[1], factor.starts[1] + factor.counts[1])
@@ -478,9 +480,45 @@ def _whole_factor(x: View, api: str) -> View:
         return x
     if region_of(x.factor_mask, shape_on_chip(x)).trivial:
         return x.like(x.offset, x.dims)
-    if len(shape_on_chip(x)) > 2:
-        raise error(api, "a factor of shape %s is cut by its condition; that is for factors of two dims" % (x.shape,), NkiTypeError)
     return x
+
+
+def _cut_product(s: View, m: View, api: str, mask: object) -> View:
+    """A product whose moving factor has several free dims and a condition that cuts them: one product for each index of all but the last."""
+    shape = shape_on_chip(m)
+    region = region_of(m.factor_mask, shape)
+    if mask is not None or region.rest or len(shape_on_chip(s)) > 2:
+        raise error(api, "a factor of shape %s is cut by its condition; with mask=, `|` or comparisons of several axes that is for factors of two dims" %
+                    (shape,), NkiTypeError)
+    for b in region.bounds:
+        if isinstance(b, Expr):
+            b.__index__()  # asks for the loop to be unrolled
+    first = region_of(s.factor_mask, shape_on_chip(s))
+    dst = result((shape_on_chip(s)[1],) + shape[1:], dtypes.float32, "psum")
+    dst.region = region.along(dst.shape, [None] + list(range(1, len(shape)))) or Region(dst.shape)
+    if first.empty or region.empty:
+        dst.region.empty = True
+        return dst
+    dst.region.starts[0], dst.region.counts[0], dst.region.bounds[0] = first.starts[1], first.counts[1], first.bounds[1]
+    whole, last = m.like(m.offset, m.dims), slice(region.starts[-1], region.starts[-1] + region.counts[-1])
+    rows = _contraction(region, shape)
+    for at in np.ndindex(*region.counts[1:-1]):
+        key = tuple(int(a) + start for a, start in zip(at, region.starts[1:-1]))
+        row = (slice(None),) + key + (last,)
+        part = whole[row]
+        part.outside = None  # the condition cuts what lies beyond
+        regions = product_regions(None, s.factor_mask, rows, shape_on_chip(s), shape_on_chip(part), api)
+        emit_matmul(dst[row], s.like(s.offset, s.dims), part, api, 0, None, regions)
+    return dst
+
+
+def _contraction(region: Region, shape: Shape) -> Optional[Mask]:
+    """The condition on the contraction alone."""
+    start, end = region.starts[0], region.starts[0] + region.counts[0]
+    if (start, end) == (0, shape[0]):
+        return None
+    k = Expr((shape[0], 1), 0, (), (1, 0))
+    return (k >= start) & (k < end)  # type: ignore[operator, return-value]
 
 
 def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mask: object = None, dtype: object = None) -> View:
@@ -492,6 +530,10 @@ def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mas
         raise error(api, "stationary and moving have two dims", NkiTypeError)
     s, m = (copy(x, dtypes.bfloat16, api=api) if x.dtype in (dtypes.uint8, dtypes.int8) else x for x in (s, m))
     s, m = _whole_factor(s, api), _whole_factor(m, api)
+    if m.factor_mask is not None and len(shape_on_chip(m)) > 2:
+        return _cut_product(s, m, api, mask)
+    if s.factor_mask is not None and len(shape_on_chip(s)) > 2:
+        raise error(api, "stationary has shape %s and a condition that cuts it; that is for two dims" % (s.shape,), NkiTypeError)
     if len(shape_on_chip(s)) == 3 and shape_on_chip(s)[1] == 2 and len(shape_on_chip(m)) == 3:
         shape: Shape = (shape_on_chip(s)[2], shape_on_chip(m)[2])
     else:

@@ -100,6 +100,8 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
     t = need_trace(api or name)
     _check_memories(name, operands, api or name)
     _check_partitions(name, operands, api or name)
+    if name in _ELEMENTWISE:
+        _write_once(operands)
     for k, v in (numbers or {}).items():
         if isinstance(v, Expr):
             numbers[k] = v.resolved()._simple()  # type: ignore[index]
@@ -118,6 +120,19 @@ def _check_memories(name: str, operands: Dict[str, Operand], api: str) -> None:
         if o.object.space == "hbm":
             raise error(api, "%s is a tensor in HBM, which engines do not reach: %s" % (what, "write to a tile (buffer=nl.sbuf), which nl.store or "
                         "nisa.dma_copy stores" if what == "dst" else "load it first (nl.load, nisa.dma_copy)"), NkiTypeError)
+
+
+_ELEMENTWISE = ("tensor_copy", "tensor_tensor", "tensor_scalar", "activation", "select", "memset", "dma_copy")
+
+
+def _write_once(operands: Dict[str, Operand]) -> None:
+    """A free axis along which no operand moves (an index array that is broadcast, and no element's index) is one of a single element."""
+    dst = operands["dst"]
+    for k, (step, count) in enumerate(dst.dims):
+        if k and step == 0 and count > 1 and all(len(o.dims) == len(dst.dims) and o.dims[k][0] == 0 and o.index is None and not o.clips
+                                                 for o in operands.values()):
+            for o in set(operands.values()):
+                o.dims = o.dims[:k] + ((0, 1),) + o.dims[k + 1:]
 
 
 def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None:

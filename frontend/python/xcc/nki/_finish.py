@@ -13,7 +13,8 @@ from .. import dtypes
 from ._errors import NkiError
 from ._index import Expr
 from ._races import WRITTEN as _WRITTEN
-from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand, Record
+from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
+from ._tensor import merge_dims
 from ._trace import Trace
 
 # Instructions whose every element of dst depends on the elements at the same place only.
@@ -21,6 +22,9 @@ _ELEMENTWISE = {"tensor_tensor", "tensor_scalar", "activation", "tensor_copy", "
 # Their f32 result may be rounded by whoever stores it.
 _ROUNDS_ONCE = {"tensor_tensor", "tensor_scalar", "activation", "tensor_reduce", "nc_matmul", "tensor_tensor_scan", "affine_select"}
 _FORWARD = _ELEMENTWISE | {"tensor_reduce", "tensor_tensor_scan", "dma_copy", "nc_matmul", "nc_transpose", "max8"}
+
+
+Clips = Tuple[Tuple[int, Number], ...]
 
 
 class _Uses:
@@ -68,6 +72,21 @@ def _drop(records: List[Record], gone: Set[int]) -> None:
     records[:] = [r for k, r in enumerate(records) if k not in gone]
 
 
+def _free(o: Operand) -> Tuple[Dim, List[Dim], Clips]:
+    """A pattern without the form in which it is seen: its partitions, and its free dims, merged."""
+    return o.dims[0], merge_dims(o.dims[1:]), o.clips
+
+
+def _as_product(dst: Operand, place: Operand) -> Optional[Operand]:
+    """A pattern as a product writes it, of two dims."""
+    if len(dst.dims) == len(place.dims):
+        return dst if dst.counts == place.counts else None
+    free = merge_dims(dst.dims[1:]) or [(1, 1)]
+    if len(free) != 1 or (dst.dims[0][1], free[0][1]) != place.counts or dst.clips or dst.index is not None:
+        return None
+    return Operand(dst.object, dst.dtype, dst.offset, (dst.dims[0], free[0]))
+
+
 def _accumulate(t: Trace, kept: Set[int]) -> None:
     uses = _Uses(t.records)
     gone: Set[int] = set()
@@ -81,9 +100,12 @@ def _accumulate(t: Trace, kept: Set[int]) -> None:
         place = mm.operands["dst"]
         if b.object is not place.object or not dst.same_place(a) or dst.object.space != "psum" or dst.dtype != dtypes.float32:
             continue
-        if b.offset != place.offset or b.dims != place.dims or dst.counts != place.counts or len(uses(b.object)) != 2 or b.object.uid in kept:
+        if b.offset != place.offset or _free(b) != _free(place) or len(uses(b.object)) != 2 or b.object.uid in kept:
             continue
-        mm.operands["dst"] = dst
+        to = _as_product(dst, place)
+        if to is None:
+            continue
+        mm.operands["dst"] = to
         mm.numbers["accumulate"] = -1
         gone.add(k)
     _drop(t.records, gone)
@@ -166,10 +188,8 @@ def _first_products(t: Trace) -> None:
             continue
         mine = uses(o)
         groups = [(k, r) for k, n, r in mine if r.name == "nc_matmul" and n == "dst" and r.numbers.get("accumulate") == -1]
-        if not groups and not o.zeroed:
-            continue
-        if o.zeroed and not groups:
-            if not _written_first(mine):
+        if not groups:
+            if (o.zeroed or _adds_first(mine)) and not _written_first(mine):
                 zero.append(o)
             continue
         if _resolve_alone(o, mine, groups):
@@ -181,6 +201,14 @@ def _first_products(t: Trace) -> None:
         zero.append(o)
     if zero:
         _insert_zeros(t, zero)
+
+
+def _adds_first(mine: List[Tuple[int, str, Instruction]]) -> bool:
+    """Whether what touches a tile first adds a product to it."""
+    if not mine:
+        return False
+    r = mine[0][2]
+    return r.name == "tensor_tensor" and r.functions.get("op") == "add" and r.operands["dst"].same_place(r.operands["a"])
 
 
 def _written_first(mine: List[Tuple[int, str, Instruction]]) -> bool:

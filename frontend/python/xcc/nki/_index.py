@@ -77,7 +77,7 @@ class Expr:
         self.shape = shape
         self.base = base
         self.terms = terms
-        self.steps = steps
+        self.steps = tuple(0 if n == 1 else s for n, s in zip(shape, steps)) if 1 in shape else steps  # as it is broadcast
 
     def __setitem__(self, key: object, value: object) -> None:
         raise error(None, "an index array holds no elements and cannot be assigned to; nisa.iota(index, dtype=nl.int32) makes a tile of it", NkiIndexError)

@@ -615,6 +615,8 @@ def _advanced(view: View, keys: List[object]) -> View:
             offset = offset + number * step
         if scalar_index is view.scalar_index:
             outside = _check(view, axis, lo, hi, size) or outside
+    if view.on_chip and shape[0] == 1:
+        steps[0] = view.dims[view.blocks][0]
     v = view.like(offset, list(zip(steps, shape)), 0)
     v.outside = outside
     v.index = index
