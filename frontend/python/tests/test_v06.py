@@ -313,6 +313,26 @@ class Objects(Case):
                 self.close(nki.jit(kernel)(x), x + table)
 
 
+class IndirectRows(Case):
+    def test_dims_of_one_element(self) -> None:
+        """Rows that a tile chooses, seen with a dim of size 1 more, or less, than the other side of the copy."""
+        @nki.jit
+        def kernel(x, at):
+            i, rows = nl.ndarray((4, 1), dtype=nl.int32, buffer=nl.sbuf), nl.ndarray((4, 6), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=i, src=at)
+            nisa.dma_copy(dst=rows, src=x.ap(pattern=[[18, 4], [1, 1], [1, 6]], offset=6, vector_offset=i, indirect_dim=0))
+            out, deeper = nl.ndarray((20, 6), dtype=nl.float32, buffer=nl.shared_hbm), nl.ndarray((4, 1, 6), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=out, src=nl.zeros((20, 6), dtype=nl.float32, buffer=nl.sbuf))
+            nisa.tensor_copy(deeper, rows)
+            nisa.dma_copy(dst=out.ap(pattern=[[6, 4], [1, 6]], vector_offset=i, indirect_dim=0), src=deeper)
+            return out
+
+        x, at = np.random.RandomState(0).rand(20, 3, 6).astype(np.float32), np.array([[3], [0], [19], [7]], np.int32)
+        want = np.zeros((20, 6), np.float32)
+        want[at[:, 0]] = x[at[:, 0], 1]
+        self.same(kernel(x, at), want)
+
+
 class Registers(Case):
     def test_loaded_from_tiles(self) -> None:
         @nki.jit

@@ -257,7 +257,8 @@ def match_shapes(dst: View, src: View, api: str) -> Tuple[View, View, Shape]:
         src = _partition_first(src)
     if dst.shape == src.shape:
         return dst, src, dst.shape
-    if tuple(c for _, c in _squeezed(dst.dims)) == tuple(c for _, c in _squeezed(src.dims)) and dst.index is None and src.index is None:
+    if tuple(c for _, c in _squeezed(dst.dims)) == tuple(c for _, c in _squeezed(src.dims)) and all(
+            v.index is None or v.dims[v.index[0]][1] != 1 for v in (dst, src)):
         shape = dst.shape if dst.on_chip or not src.on_chip else src.shape
         return _reseen(dst, shape), _reseen(src, shape), shape
     if src.size == dst.size and dst.index is None and src.index is None:
@@ -282,7 +283,11 @@ def _partition_first(v: View) -> View:
 
 def _reseen(v: View, shape: Shape) -> View:
     live = iter(_squeezed(v.dims))
-    return v.like(v.offset, [(0, 1) if n == 1 else next(live) for n in shape], 0)
+    seen = v.like(v.offset, [(0, 1) if n == 1 else next(live) for n in shape], 0)
+    if v.index is not None:  # the axis whose places a tile tells, among those of more than one element
+        axis = len(_squeezed(v.dims[:v.index[0]]))
+        seen.index = ([k for k, n in enumerate(shape) if n != 1][axis],) + v.index[1:]
+    return seen
 
 
 def _common_dims(dst: View, src: View) -> Optional[Tuple[View, View, Shape]]:
