@@ -15,13 +15,15 @@ enum {
     MAX_GROWTH = 256 << 20,   /* that all results together have more than their operands */
     MAX_STRINGS = 1 << 20,    /* bytes of strings: what becomes of them is not known before */
 };
-#define MAX_WORK (INT64_C(1) << 33) /* products of one operator */
+#define MAX_WORK 8e9 /* products of all operators together, beside what the model's own constants make reasonable */
+enum { WORK_OF_ELEMENT = 8, FOLDS_OF_CONSTANT = 16 }; /* to read or write one; how often it may be read and written */
 
 struct folder {
     struct graph *g;
     const struct options *o;
     struct diag *d;
     int64_t growth; /* so far */
+    double work;    /* that is left */
 };
 
 static bool never_folded(const struct node *n)
@@ -118,23 +120,18 @@ static double einsum_terms(const struct node *n)
     return terms;
 }
 
-/* Products that a contraction makes, about: what a plain routine needs seconds for is left. */
-static bool much_work(const struct node *n)
+/* Products that a contraction makes, about. */
+static double contraction(const struct node *n, double in, double out)
 {
-    double in = 0, out = 0;
-    for (int i = 0; i < n->nin; i++)
-        in += n->in[i] && n->in[i]->constant->kind == VK_TENSOR ? (double)tensor_count(n->in[i]->constant) : 0;
-    for (int i = 0; i < n->nout; i++)
-        out += type_is_static(&n->out[i]->type) ? (double)bytes_of(&n->out[i]->type) : in;
     for (size_t i = 0; i < sizeof heavy / sizeof *heavy; i++)
-        if (n->op == heavy[i] && in * out > (double)MAX_WORK)
-            return true;
+        if (n->op == heavy[i])
+            return in * out;
     if (n->op == OP_einsum)
-        return einsum_terms(n) > (double)MAX_WORK;
+        return einsum_terms(n);
     bool product = n->op == OP_matmul || n->op == OP_gemm || n->op == OP_conv ||
                    n->op == OP_conv_transpose || n->op == OP_sdpa;
     if (!product || n->nin < 2 || !type_is_static(&n->in[0]->type))
-        return false;
+        return 0;
     double elements = (double)tensor_count(n->in[1]->constant), terms = 1;
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *each = &n->out[0]->type;
     if (n->op == OP_conv_transpose) /* spreads elements over results, instead of gathering them */
@@ -145,10 +142,42 @@ static bool much_work(const struct node *n)
         terms = (double)x->dims[x->rank - 1];
     for (int i = 0; type_is_static(each) && i < each->rank; i++)
         terms *= (double)each->dims[i];
-    return terms > (double)MAX_WORK;
+    return terms;
 }
 
-/* More than a compiler should keep, or would take too long. *growth: bytes that results have more
+static double elements_of(const struct type *t)
+{
+    double count = 1;
+    for (int i = 0; i < t->rank; i++)
+        count *= (double)t->dims[i];
+    return count;
+}
+
+/* What its plain routine has to do, in products. */
+static double work_of(const struct node *n)
+{
+    double in = 0, elements = 0, out = 0;
+    for (int i = 0; i < n->nin; i++)
+        in += n->in[i] && n->in[i]->constant->kind == VK_TENSOR ? (double)tensor_count(n->in[i]->constant) : 0;
+    for (int i = 0; i < n->nout; i++) {
+        bool known = type_is_static(&n->out[i]->type);
+        out += known ? (double)bytes_of(&n->out[i]->type) : in;
+        elements += known ? elements_of(&n->out[i]->type) : in;
+    }
+    return contraction(n, in, out) + WORK_OF_ELEMENT * (in + elements);
+}
+
+/* For all that the model has: its weights may be transposed and converted as they like. */
+static double work_allowed(const struct graph *g)
+{
+    double elements = 0;
+    for (int i = 0; i < g->nconstants; i++)
+        if (g->constants[i]->constant->kind == VK_TENSOR)
+            elements += (double)tensor_count(g->constants[i]->constant);
+    return MAX_WORK + FOLDS_OF_CONSTANT * WORK_OF_ELEMENT * elements;
+}
+
+/* More than a compiler should keep. *growth: bytes that results have more
  * than operands. */
 static bool too_large(const struct node *n, int64_t *growth)
 {
@@ -166,7 +195,7 @@ static bool too_large(const struct node *n, int64_t *growth)
         out += b > 0 ? b : 0;
     }
     *growth = out > in ? out - in : 0;
-    return (out > LARGEST_RESULT && out > in) || (strings && in > MAX_STRINGS) || much_work(n);
+    return (out > LARGEST_RESULT && out > in) || (strings && in > MAX_STRINGS);
 }
 
 /* ---- keeping results ---- */
@@ -361,10 +390,12 @@ static struct node *fold_node(struct folder *f, struct node *n)
         if (!use_contents(f, n))
             return NULL;
         int64_t growth;
-        if (used(n) && operands_constant(n) && !too_large(n, &growth) &&
+        double work = 0;
+        if (used(n) && operands_constant(n) && !too_large(n, &growth) && (work = work_of(n)) <= f->work &&
             f->growth + growth <= MAX_GROWTH && !quantize_wants(f->o, n) &&
             !weight_only_wants(f->o, n)) {
             f->growth += growth;
+            f->work -= work;
             if (!evaluate(f, n))
                 return NULL;
         }
@@ -389,6 +420,6 @@ static bool fold_region(struct folder *f, struct region *r)
 
 bool pass_fold(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct folder f = {g, o, d, 0};
+    struct folder f = {.g = g, .o = o, .d = d, .work = work_allowed(g)};
     return fold_region(&f, g->main) && infer_types(g, d);
 }
