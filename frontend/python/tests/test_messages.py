@@ -164,6 +164,14 @@ class Messages(Case):
             nl.store(out, x)
             return out
 
+        def turned(x):
+            out = new(4, 8)
+            nl.store(out, nl.load(x))
+            return out
+
+        with self.assertWarnsRegex(UserWarning, r"nl.store: value has shape \(8, 4\), and dst \(4, 8\): .* as if reshaped.*a transpose is nisa.nc_transpose"):
+            self.same(nki.jit(turned)(f32(8, 4)), f32(8, 4).reshape(4, 8))
+
         def factor(x):
             t = nl.load(x)
             return nl.copy(nisa.nc_matmul(nisa.nc_matmul(t, t), nl.load(x[0:4, :])))

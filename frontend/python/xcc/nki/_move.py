@@ -69,6 +69,10 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
                     "nl.load a tile of that" if isinstance(value, np.ndarray) else ""), NkiTypeError)
     if not value.on_chip and api == "nl.store":
         warn("%s: value is %r, which the hardware's store does not take: load it first (nl.load), or copy by nisa.dma_copy" % (api, value))
+    if api == "nl.store" and value.on_chip and value.size == dst.size and value.ndim == dst.ndim and sorted(value.shape) == sorted(dst.shape) \
+            and [n for n in value.shape if n != 1] != [n for n in dst.shape if n != 1]:
+        warn("%s: value has shape %s, and dst %s: elements go there in the order in which they lie, as if reshaped, and the hardware's store refuses it; "
+             "a transpose is nisa.nc_transpose, or nl.load_transpose2d where it is loaded" % (api, value.shape, dst.shape))
     if value.on_chip and value.region is not None and mask is None and value.region.shape == dst.shape and not value.region.rest:
         _store_region(dst, value, api, accumulate)
         return
