@@ -25,6 +25,7 @@ bool trial_compile(struct cast_check *k, struct trial *t, const struct cast_prod
     c.options.reasons = NULL;
     c.options.print_after = NULL;
     c.options.plan = &t->plan;
+    c.options.trial = true;
     if (!keep)
         c.options.auto_cast = CAST_NONE;
     t->g = load_model(k->path, &c.import, &k->d);

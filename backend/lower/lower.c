@@ -255,7 +255,7 @@ static struct program *lower_once(struct lowering *l)
     if (ok && l->o->opt_level > 0)
         prune_steps(p);
     if (!ok || !schedule_program(p, l->m, l->d) ||
-        (l->m->strict && l->o->opt_level > 0 && !chain_kernels(p, l->m, l->d))) {
+        (l->m->strict && l->o->opt_level > 0 && !l->o->trial && !chain_kernels(p, l->m, l->d))) {
         program_free(p);
         return NULL;
     }

@@ -74,8 +74,8 @@ struct links {
  * but those that follow from others. In the arena. */
 void straight_links(const struct program *p, const struct kernel *k, const struct machine *m, struct links *links,
                     struct arena *a);
-/* Of a kernel without places: times of its instructions become at least those of what they come after. */
-void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times);
+/* The same of a kernel without places, as if every tile had memory of its own. */
+void straight_needs(const struct program *p, struct kernel *k, struct links *links, struct arena *a);
 /* What n instructions cost their engines and the DMA engines, ns; 0 where they cost them nothing. */
 void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
                     double *moves);

@@ -38,6 +38,7 @@ struct overlap {
     const int *parts;
     int nparts;
     struct insn *own;       /* in the kernels' own order */
+    struct links needs;     /* of these */
     double *costs, *moves;  /* of these, ns, of all but transfers; of transfers */
     double *lengths;        /* of parts, at full speed */
     int *part_of;           /* of instructions */
@@ -143,7 +144,10 @@ static void put_beside(struct overlap *o)
         start += o->lengths[part];
     }
     memcpy(o->k->insns, o->own, sizeof *o->own * (size_t)o->k->ninsns);
-    straight_times(o->p, o->k, o->m, o->times);
+    for (int i = 0; i < o->needs.n; i++) {
+        const struct link *l = &o->needs.at[i];
+        o->times[l->to] = o->times[l->from] > o->times[l->to] ? o->times[l->from] : o->times[l->to];
+    }
     load_early(o);
     for (int i = 0; i < o->k->ninsns; i++)
         o->order[i] = (struct timed){o->times[i], i};
@@ -309,6 +313,7 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     o.times = ARENA_ARRAY(&scratch, double, n);
     o.lengths = ARENA_ARRAY(&scratch, double, nparts);
     o.part_of = ARENA_ARRAY(&scratch, int, n), o.order = ARENA_ARRAY(&scratch, struct timed, n);
+    straight_needs(p, k, &o.needs, &scratch);
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
     if (values)
         find_costs(&o, values);

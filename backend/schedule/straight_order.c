@@ -34,8 +34,7 @@ struct tracker {
     struct cells *slots;  /* of those that own memory */
     bool *written;        /* per slot, by the kernel */
     before_t *before;
-    double *times; /* instead of that: when each instruction may begin at the earliest */
-    struct links *links; /* or instead: pairs of whatever streams. A cell's reader[0] is the first of its list then */
+    struct links *links; /* instead: pairs of whatever streams. A cell's reader[0] is the first of its list then */
     int32_t *linked;     /* per instruction, the last one that comes after it */
     struct cell_reader *readers;
     int nreaders, readers_cap;
@@ -51,10 +50,6 @@ static void come_after(struct tracker *t, int32_t other)
 {
     if (other < 0)
         return;
-    if (t->times) {
-        t->times[t->insn] = t->times[other] > t->times[t->insn] ? t->times[other] : t->times[t->insn];
-        return;
-    }
     int32_t *latest = &t->before[t->insn][stream_of(&t->k->insns[other])];
     *latest = other > *latest ? other : *latest;
 }
@@ -91,9 +86,7 @@ static void touch_cell(struct tracker *t, struct touches *c, bool write)
     }
     come_after(t, c->writer);
     if (!write) {
-        int32_t *reader = &c->reader[stream_of(&t->k->insns[t->insn])];
-        if (!t->times || *reader < 0 || t->times[*reader] <= t->times[t->insn])
-            *reader = t->insn;
+        c->reader[stream_of(&t->k->insns[t->insn])] = t->insn;
         return;
     }
     for (int s = 0; s < STREAMS; s++) {
@@ -240,26 +233,29 @@ before_t *straight_order(const struct program *p, const struct kernel *k, const 
     return t.before;
 }
 
-void straight_times(const struct program *p, struct kernel *k, const struct machine *m, double *times)
+static void track_links(const struct program *p, const struct kernel *k, const int64_t bytes[2], struct links *links,
+                        struct arena *a)
 {
-    struct arena scratch = {0};
-    struct tracker t = {.p = p, .k = k, .a = &scratch, .times = times};
+    struct tracker t = {.p = p, .k = k, .a = a, .links = links};
+    *links = (struct links){.n = 0};
+    t.linked = ARENA_ARRAY(a, int32_t, k->ninsns + 1);
+    memset(t.linked, -1, sizeof *t.linked * (size_t)(k->ninsns + 1));
+    track(&t, bytes[0], bytes[1]);
+}
+
+void straight_links(const struct program *p, const struct kernel *k, const struct machine *m, struct links *links,
+                    struct arena *a)
+{
+    track_links(p, k, (int64_t[]){m->sbuf, m->psum}, links, a);
+}
+
+void straight_needs(const struct program *p, struct kernel *k, struct links *links, struct arena *a)
+{
     int64_t end[2] = {0};
     for (int i = 0; i < k->ntiles; i++) { /* every tile has memory of its own */
         int64_t *at = &end[k->tiles[i].mem == MEM_PSUM];
         k->tiles[i].address = *at;
         *at += (tile_partition_bytes(&k->tiles[i]) + CELL - 1) / CELL * CELL;
     }
-    track(&t, end[0], end[1]);
-    arena_free(&scratch);
-}
-
-void straight_links(const struct program *p, const struct kernel *k, const struct machine *m, struct links *links,
-                    struct arena *a)
-{
-    struct tracker t = {.p = p, .k = k, .a = a, .links = links};
-    *links = (struct links){.n = 0};
-    t.linked = ARENA_ARRAY(a, int32_t, k->ninsns + 1);
-    memset(t.linked, -1, sizeof *t.linked * (size_t)(k->ninsns + 1));
-    track(&t, m->sbuf, m->psum);
+    track_links(p, k, end, links, a);
 }

@@ -50,6 +50,7 @@ struct options {   /* strings are borrowed */
     const char **keep_fp32; /* globs by node name, or op:Type */
     int nkeep_fp32;
     struct cast_plan *plan; /* NULL: nobody asks */
+    bool trial;              /* the program is run for its results only: kernels are not made one */
     bool no_winograd;        /* 3x3 convolutions by direct sums only */
     bool strict_target;      /* the machine's engines work on on-chip memory only */
     struct reasons *reasons; /* collects decisions; NULL: nobody asks */
