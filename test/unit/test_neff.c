@@ -229,13 +229,14 @@ static struct program *sample(uint64_t seed)
     add_attrs(p, &p->calls[1].attrs);
     p->calls[0].nregions = 2;
     p->calls[0].regions = list(p, 1, 2);
+    static const int result_of[] = {2, 3, 0}; /* what region 1 calls writes slot 3; region 2 has no steps */
     for (int i = 0; i < 3; i++) {
         ARENA_GROW(&p->arena, p->regions, p->nregions, p->regions_cap);
         struct program_region *g = &p->regions[p->nregions++];
         *g = (struct program_region){.nparams = i == 0,
                                      .nresults = 1,
                                      .params = list(p, 0, 0),
-                                     .results = list(p, i ? 5 : 2, 0)};
+                                     .results = list(p, result_of[i], 0)};
     }
     struct step main_steps[] = {{STEP_LAUNCH, 0}, {STEP_CALL, 0}, {STEP_LAUNCH, 1}},
                 inner[] = {{STEP_CALL, 1}};
