@@ -17,6 +17,9 @@
  * one model run independently of each other and share its weights. The result of a run does not
  * depend on the number of threads.
  *
+ * Stack: a call takes up to 512 KiB of the calling thread's. Threads of musl have 128 KiB unless they ask for more
+ * (pthread_attr_setstacksize).
+ *
  * Memory: the caller owns what it passes in, the context what it hands out. Tensors are dense,
  * row-major.
  */

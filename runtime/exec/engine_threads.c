@@ -5,8 +5,8 @@
  * (exec_steps.c) then, for those belong to other engines.
  */
 #include "runtime/exec/state.h"
+#include "runtime/exec/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,8 +176,7 @@ bool launch_engines(struct context *c, const struct bound_kernel *k, struct diag
         me->tiles = c->workers[0].tiles; /* one instance: one on-chip memory */
         member[e] = (struct member){&w, (enum engine)e, me};
     }
-    while (started < ENGINE_COUNT &&
-           !pthread_create(&thread[started], NULL, run_engine, &member[started]))
+    while (started < ENGINE_COUNT && thread_start(&thread[started], run_engine, &member[started]))
         started++;
     if (started < ENGINE_COUNT) {
         pthread_mutex_lock(&w.lock);

@@ -2,8 +2,8 @@
 #include "runtime/exec/pool.h"
 
 #include "neff/base/allocator.h"
+#include "runtime/exec/thread.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -193,7 +193,7 @@ struct pool *pool_new(int workers)
     for (int i = 1; ok && i < workers; i++) {
         struct pool_thread *w = &p->threads[p->started];
         *w = (struct pool_thread){.pool = p, .worker = i, .cpu = -1};
-        ok = !pthread_create(&w->thread, NULL, work, w);
+        ok = thread_start(&w->thread, work, w);
         p->started += ok;
     }
     if (ok)

@@ -1,5 +1,5 @@
 /* Worker threads: every worker of a job runs once, whatever runs beside them, and threads end up
- * allowed the CPUs they began with. */
+ * allowed the CPUs they began with. Their stacks do not follow what the process gives its threads. */
 #define _GNU_SOURCE
 #include "runtime/exec/exec.h"
 #include "runtime/exec/pool.h"
@@ -67,6 +67,35 @@ static void test_one_cpu(void **state)
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
 }
 
+static void measure_stack(void *arg, int worker)
+{
+    size_t *bytes = arg;
+    pthread_attr_t a;
+    if (worker != 1 || pthread_getattr_np(pthread_self(), &a))
+        return;
+    pthread_attr_getstacksize(&a, bytes);
+    pthread_attr_destroy(&a);
+}
+
+static void test_stack(void **state)
+{
+    (void)state;
+    pthread_attr_t before, small;
+    assert_int_equal(pthread_getattr_default_np(&before), 0);
+    assert_int_equal(pthread_attr_init(&small), 0);
+    assert_int_equal(pthread_attr_setstacksize(&small, 128 << 10), 0);
+    assert_int_equal(pthread_setattr_default_np(&small), 0);
+    size_t bytes = 0;
+    struct pool *p = pool_new(2);
+    assert_non_null(p);
+    pool_run(p, 2, measure_stack, &bytes);
+    pool_free(p);
+    assert_int_equal(pthread_setattr_default_np(&before), 0);
+    assert_true(bytes >= 512 << 10);
+    pthread_attr_destroy(&small);
+    pthread_attr_destroy(&before);
+}
+
 static void test_quota(void **state)
 {
     (void)state;
@@ -84,6 +113,7 @@ static void test_quota(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_workers), cmocka_unit_test(test_quota),
+                                       cmocka_unit_test(test_stack),
                                        cmocka_unit_test(test_one_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
