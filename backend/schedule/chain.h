@@ -79,13 +79,18 @@ void straight_needs(const struct program *p, struct kernel *k, struct links *lin
 /* What n instructions cost their engines and the DMA engines, ns; 0 where they cost them nothing. */
 void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
                     double *moves);
-/* Until when engines and the DMA engines are busy, ns. */
+/* Until when engines, ports of memories that two of them share, and the DMA engines are busy, ns. */
 struct busy {
-    double engines[ENGINE_COUNT], dma;
+    double engines[ENGINE_COUNT], ports[2], dma;
 };
+/* When the instruction begins that waits for nothing else after that time. */
+double straight_begin(const struct busy *b, const struct machine *m, const struct insn *n, double at);
 /* The instruction begins at that time; when it has ended. */
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
                         double at);
+/* When instruction `to` may begin that comes after `from`, which has begun and ended so, ns. */
+double straight_after(const struct machine *m, const struct insn *from, const struct insn *to, double begun,
+                      double ended);
 /* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs. */
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves);

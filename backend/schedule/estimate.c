@@ -1,7 +1,7 @@
 /*
  * How long a kernel of many instructions without loops takes, roughly: each engine executes its instructions in the
  * kernel's order, each queue its transfers, which share the DMA engines in the order in which they start. The simulator
- * (runtime/sim) has ports, costs of addresses and of signals besides; here two orders of one kernel are compared.
+ * (runtime/sim) knows more of types, strides and pieces of transfers; here two orders of one kernel are compared.
  */
 #include "backend/schedule/chain.h"
 
@@ -11,6 +11,7 @@
 
 struct machine_state {
     const struct kernel *k;
+    const struct machine *m;
     const before_t *before;
     double *ends;                /* per instruction that has been executed; others -1 */
     struct busy busy;
@@ -23,7 +24,32 @@ void straight_costs(const struct machine *m, const struct insn *insns, int n, co
         if (insn_is_transfer(&insns[i]))
             moves[i] = transfer_in_pieces_ns(m, &insns[i], values);
         else
-            costs[i] = insn_ns(m, &insns[i], values);
+            costs[i] = cost_on(m, insns[i], insns[i].engine, values);
+}
+
+enum { PORT_SBUF, PORT_PSUM, PORTS };
+
+/* Whether the instruction takes that port from another engine. */
+static bool takes_port(const struct machine *m, const struct insn *n, int port)
+{
+    const struct timing *t = machine_timing(m);
+    bool psum = port == PORT_PSUM, vector = n->engine == ENGINE_DVE;
+    if (!(psum ? t->shared_psum_port : t->shared_sbuf_port) || insn_is_transfer(n) ||
+        !(vector || n->engine == (psum ? ENGINE_ACT : ENGINE_POOL)))
+        return false;
+    for (int a = 0; a < insn_info(n->op)->naps; a++)
+        if (n->ap[a].mem == (psum ? MEM_PSUM : MEM_SBUF))
+            return true;
+    return false;
+}
+
+double straight_begin(const struct busy *b, const struct machine *m, const struct insn *n, double at)
+{
+    at = at > b->engines[n->engine] ? at : b->engines[n->engine];
+    for (int i = 0; i < PORTS; i++)
+        if (b->ports[i] > at && takes_port(m, n, i))
+            at = b->ports[i];
+    return at;
 }
 
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
@@ -31,8 +57,12 @@ double straight_execute(struct busy *b, const struct machine *m, const struct in
 {
     const struct timing *t = machine_timing(m);
     double *engine = &b->engines[n->engine];
-    if (!insn_is_transfer(n))
+    if (!insn_is_transfer(n)) {
+        for (int i = 0; i < PORTS; i++)
+            if (takes_port(m, n, i))
+                b->ports[i] = at + cost;
         return *engine = at + cost;
+    }
     *engine = at + t->dma_issue_cycles / m->pool_ghz;
     b->dma = (b->dma > *engine ? b->dma : *engine) + moves;
     return b->dma + t->dma_start_ns;
@@ -41,21 +71,34 @@ double straight_execute(struct busy *b, const struct machine *m, const struct in
 /* When the instruction may begin; INFINITY: one that it comes after has not been executed. */
 static double begin_of(const struct machine_state *s, int insn)
 {
-    double at = s->busy.engines[s->k->insns[insn].engine];
+    double at = 0;
     for (int i = 0; i < STREAMS; i++) {
         int other = s->before[insn][i];
         if (other >= 0 && s->ends[other] < 0)
             return INFINITY;
-        at = other >= 0 && s->ends[other] > at ? s->ends[other] : at;
+        double after = other < 0 ? 0 : straight_after(s->m, &s->k->insns[other], &s->k->insns[insn], 0, s->ends[other]);
+        at = after > at ? after : at;
     }
-    return at;
+    return straight_begin(&s->busy, s->m, &s->k->insns[insn], at);
+}
+
+double straight_after(const struct machine *m, const struct insn *from, const struct insn *to, double begun,
+                      double ended)
+{
+    const struct timing *t = machine_timing(m);
+    if (insn_is_transfer(to))
+        return ended;
+    if (from->engine == to->engine && !insn_is_transfer(from))
+        return to->engine != ENGINE_PE && begun + t->dependent_ns > ended ? begun + t->dependent_ns : ended;
+    double sums = from->engine == ENGINE_PE && !insn_is_transfer(from) ? t->pe_result_cycles / m->pe_ghz : 0;
+    return ended + sums + t->access_start_cycles / engine_ghz(m, to->engine);
 }
 
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves)
 {
     struct arena scratch = {0};
-    struct machine_state s = {.k = k};
+    struct machine_state s = {.k = k, .m = m};
     int *next = ARENA_ARRAY(&scratch, int, k->ninsns + 1), head[ENGINE_COUNT], last[ENGINE_COUNT];
     double end = 0;
     s.before = straight_order(p, k, m, &scratch);

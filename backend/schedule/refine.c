@@ -81,7 +81,7 @@ static struct next next_of(const struct refinement *r, int engine)
             continue;
         seen++;
         if (!r->open[i] && (!transfer || transfers)) {
-            double at = later(r->ready[i], r->busy.engines[engine]);
+            double at = straight_begin(&r->busy, r->m, &r->k->insns[i], r->ready[i]);
             if (at < best.at)
                 best = (struct next){i, at};
         }
@@ -99,9 +99,11 @@ static struct next next_from(const struct refinement *r, int engine, int from)
         seen += !r->done[i];
         if (r->done[i] || r->open[i] || !(r->engines[i] >> engine & 1))
             continue;
-        double at = later(r->ready[i], r->busy.engines[engine]);
-        if (at < best.at && at + cost_on(r->m, r->k->insns[i], engine, r->values) <
-                                later(r->ready[i], r->busy.engines[from]) + r->costs[i])
+        struct insn n = r->k->insns[i];
+        double there = straight_begin(&r->busy, r->m, &n, r->ready[i]) + r->costs[i];
+        n.engine = (uint8_t)engine;
+        double at = straight_begin(&r->busy, r->m, &n, r->ready[i]);
+        if (at < best.at && at + cost_on(r->m, n, engine, r->values) < there)
             best = (struct next){i, at};
     }
     return best;
@@ -119,7 +121,7 @@ static void execute(struct refinement *r, int i, double at)
     for (int x = r->first[i]; x < r->first[i + 1]; x++) {
         int next = r->successors[x];
         r->open[next]--;
-        r->ready[next] = later(end, r->ready[next]);
+        r->ready[next] = later(straight_after(r->m, &n, &r->k->insns[next], at, end), r->ready[next]);
     }
 }
 
