@@ -1,21 +1,26 @@
 /*
- * The estimate by which orders of one kernel are compared: engines side by side, what depends in turn, transfers one
- * after the other at the DMA engines.
+ * The estimate by which orders of one kernel are compared: engines side by side unless they share a port, what depends
+ * in turn and a little later, transfers one after the other at the DMA engines.
  */
 #include "test/unit/neff_test.h"
 
 #include "backend/schedule/chain.h"
+#include "neff/isa/cost.h"
 
 static const char head[] = "program \"t\" target trn1\nnode 0 \"a\" \"A\"\noutputs \"y\"\n"
                            "slot %0 input \"x\" f32[128,512]\nslot %1 planned f32[128,512] output\n"
                            "kernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"
                            "  tile sbuf0 f32 128 x 512 at 0\n  tile sbuf1 f32 128 x 512 at 2048\n"
-                           "  tile sbuf2 f32 128 x 512 at 4096\n  tile sbuf3 f32 128 x 512 at 4096\n";
+                           "  tile sbuf2 f32 128 x 512 at 4096\n  tile sbuf3 f32 128 x 512 at 4096\n"
+                           "  tile psum4 f32 128 x 512 at 0\n  tile psum5 f32 128 x 512 at 2048\n"
+                           "  tile sbuf6 f32 128 x 128 at 6144\n";
 static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
 
 #define T(t)            #t " f32[0](128:512, 512:1)"
 #define COPY(e, to, by) "  " e ".tensor_copy dst=" T(to) ", src=" T(by) " node 0\n"
 #define LOAD(e, to)     "  " e ".dma_copy dst=" T(to) ", src=" T(%0) " node 0\n"
+#define TURN(to) \
+    "  pe.nc_transpose dst=" #to " f32[0](128:512, 128:1), src=sbuf6 f32[0](128:128, 128:1) node 0\n"
 #define STORE(e, by)    "  " e ".dma_copy dst=" T(%1) ", src=" T(by) " node 0\n"
 
 /* Each engine's instruction costs 100 ns, each transfer 50 of the DMA engines. */
@@ -36,13 +41,38 @@ static void assert_ns(double ns, double expected)
         fail_msg("%.1f ns, expected %.1f", ns, expected);
 }
 
+/* Until an engine begins whose instruction has waited for another one. */
+static double access_ns(int engine)
+{
+    const struct machine *m = machine_find("trn1");
+    return machine_timing(m)->access_start_cycles / engine_ghz(m, engine);
+}
+
 static void engines(void **state)
 {
+    double access = access_ns(ENGINE_ACT);
     assert_ns(estimate(COPY("dve", sbuf1, sbuf0)), 100);
     assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf0)), 100);
     assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("dve", sbuf2, sbuf0)), 200);
-    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf1)), 200); /* reads what was written */
-    assert_ns(estimate(COPY("dve", sbuf1, sbuf2) COPY("act", sbuf3, sbuf0)), 200); /* the bytes of what is read */
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf1)), 200 + access); /* what was written */
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf2) COPY("act", sbuf3, sbuf0)), 200 + access); /* bytes that are read */
+}
+
+static void ports(void **state)
+{
+    assert_ns(estimate(COPY("dve", sbuf1, psum4) COPY("act", sbuf2, psum5)), 200); /* they take turns at PSUM */
+    assert_ns(estimate(COPY("dve", sbuf1, psum4) COPY("act", sbuf2, sbuf0)), 100);
+    assert_ns(estimate(COPY("dve", sbuf1, sbuf0) COPY("pool", sbuf2, sbuf0)), 200); /* and these two at SBUF */
+    assert_ns(estimate(COPY("act", sbuf1, sbuf0) COPY("pool", sbuf2, sbuf0)), 100);
+}
+
+/* Sums leave the Tensor engine's array after the last row has gone in. */
+static void sums(void **state)
+{
+    const struct machine *m = machine_find("trn1");
+    double late = machine_timing(m)->pe_result_cycles / m->pe_ghz + access_ns(ENGINE_ACT);
+    assert_ns(estimate(TURN(psum4) COPY("act", sbuf1, psum4)), 200 + late);
+    assert_ns(estimate(TURN(psum4) COPY("act", sbuf1, psum5)), 100);
 }
 
 static void transfers(void **state)
@@ -52,20 +82,23 @@ static void transfers(void **state)
     assert_ns(estimate(LOAD("sp", sbuf0)), issue + 50 + start);
     assert_ns(estimate(LOAD("sp", sbuf0) LOAD("act", sbuf1)), issue + 100 + start); /* they share the DMA engines */
     assert_ns(estimate(LOAD("sp", sbuf0) COPY("dve", sbuf2, sbuf1)), issue + 50 + start);
-    assert_ns(estimate(LOAD("sp", sbuf0) COPY("dve", sbuf1, sbuf0)), issue + 50 + start + 100);
+    assert_ns(estimate(LOAD("sp", sbuf0) COPY("dve", sbuf1, sbuf0)),
+              issue + 50 + start + access_ns(ENGINE_DVE) + 100);
     /* A load stands behind a store that waits, in one queue; in another it does not. */
     double behind = estimate(COPY("dve", sbuf1, sbuf2) STORE("sp", sbuf1) LOAD("sp", sbuf0)
                                  COPY("act", sbuf3, sbuf0));
     double beside = estimate(COPY("dve", sbuf1, sbuf2) STORE("act", sbuf1) LOAD("sp", sbuf0)
                                  COPY("pool", sbuf3, sbuf0));
-    assert_ns(behind, 100 + 2 * issue + 2 * 50 - (issue < 50 ? issue : 50) + start + 100);
-    assert_ns(beside, issue + 50 + start + 100);
+    assert_ns(behind, 100 + 2 * issue + 2 * 50 - (issue < 50 ? issue : 50) + start + access_ns(ENGINE_ACT) + 100);
+    assert_ns(beside, issue + 50 + start + access_ns(ENGINE_POOL) + 100);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engines),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(sums),
         cmocka_unit_test(transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
