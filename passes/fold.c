@@ -145,14 +145,6 @@ static double contraction(const struct node *n, double in, double out)
     return terms;
 }
 
-static double elements_of(const struct type *t)
-{
-    double count = 1;
-    for (int i = 0; i < t->rank; i++)
-        count *= (double)t->dims[i];
-    return count;
-}
-
 /* What its plain routine has to do, in products. */
 static double work_of(const struct node *n)
 {
@@ -160,9 +152,10 @@ static double work_of(const struct node *n)
     for (int i = 0; i < n->nin; i++)
         in += n->in[i] && n->in[i]->constant->kind == VK_TENSOR ? (double)tensor_count(n->in[i]->constant) : 0;
     for (int i = 0; i < n->nout; i++) {
-        bool known = type_is_static(&n->out[i]->type);
-        out += known ? (double)bytes_of(&n->out[i]->type) : in;
-        elements += known ? elements_of(&n->out[i]->type) : in;
+        const struct type *t = &n->out[i]->type;
+        bool known = type_is_static(t);
+        out += known ? (double)bytes_of(t) : in;
+        elements += known ? (double)bytes_of(t) / (double)dtype_bytes(t->dtype) : in;
     }
     return contraction(n, in, out) + WORK_OF_ELEMENT * (in + elements);
 }

@@ -135,6 +135,12 @@ struct phase_taps {
     int64_t kernel[2], in_group, out_group;
 };
 
+/* Which of the filter's taps the phase's tap (i, j) is. */
+static int64_t tap_of(const struct output_phase *y, const struct output_phase *x, int64_t width, int64_t i, int64_t j)
+{
+    return (y->last_tap - i * y->tap_step) * width + x->last_tap - j * x->tap_step;
+}
+
 /* The weights of a phase as [rows of taps][taps][C][output channels], of output channels of one group. */
 static void phase_weights(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                           void *to)
@@ -145,8 +151,7 @@ static void phase_weights(const void *layout, const struct tensor *w, int64_t fi
     char *at = to;
     for (int64_t i = 0; i < p->y.taps; i++)
         for (int64_t j = 0; j < p->x.taps; j++) {
-            int64_t tap = (p->y.last_tap - i * p->y.tap_step) * p->kernel[1] + p->x.last_tap -
-                          j * p->x.tap_step;
+            int64_t tap = tap_of(&p->y, &p->x, p->kernel[1], i, j);
             for (int64_t c = in; c < in + p->in_group; c++)
                 for (int64_t o = out; o < out + out_channels; o++, at += size) {
                     int64_t from = (c * p->out_group + o) * p->kernel[0] * p->kernel[1] + tap;
@@ -245,8 +250,7 @@ static int vector_weights(struct lowering *l, const struct transposed_conv *v, c
     for (int64_t i = 0; i < y->taps; i++)
         for (int64_t j = 0; j < x->taps; j++)
             for (int64_t c = 0; c < v->c.group; c++)
-                *to++ = (float)tensor_f64(w, c * taps + (y->last_tap - i * y->tap_step) * v->axis[1].kernel +
-                                                 x->last_tap - j * x->tap_step);
+                *to++ = (float)tensor_f64(w, c * taps + tap_of(y, x, v->axis[1].kernel, i, j));
     struct tensor t = tensor_view(DT_F32, 3, dims, data);
     return constant_slot(l, &t, name);
 }

@@ -80,15 +80,17 @@ void straight_needs(const struct program *p, struct kernel *k, struct links *lin
 void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
                     double *moves);
 /* Until when engines, ports of memories that two of them share, and the DMA engines are busy, ns. */
+enum { PORT_SBUF, PORT_PSUM, PORTS };
 struct busy {
-    double engines[ENGINE_COUNT], ports[2], dma;
+    double engines[ENGINE_COUNT], ports[PORTS], dma;
 };
 /* When the instruction begins that waits for nothing else after that time. */
 double straight_begin(const struct busy *b, const struct machine *m, const struct insn *n, double at);
 /* The instruction begins at that time; when it has ended. */
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
                         double at);
-/* When instruction `to` may begin that comes after `from`, which has begun and ended so, ns. */
+/* When instruction `to` may begin that comes after `from`, which has begun and ended so, ns; `begun` counts where both
+ * are one engine's. */
 double straight_after(const struct machine *m, const struct insn *from, const struct insn *to, double begun,
                       double ended);
 /* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs. */

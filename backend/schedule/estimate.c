@@ -27,8 +27,6 @@ void straight_costs(const struct machine *m, const struct insn *insns, int n, co
             costs[i] = cost_on(m, insns[i], insns[i].engine, values);
 }
 
-enum { PORT_SBUF, PORT_PSUM, PORTS };
-
 /* Whether the instruction takes that port from another engine. */
 static bool takes_port(const struct machine *m, const struct insn *n, int port)
 {

@@ -318,11 +318,10 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
         t = Trace(grid, target, unroll, interface)
         t.notes, t.value = notes, value
         t.state["platform_target"] = platform
-        before = current()
-        _local.trace = t
         t.base_frame = sys._getframe(0)
         try:
-            return _run(t, function, bind, finish)
+            with tracing(t):
+                return _run(t, function, bind, finish)
         except NeedValue as need:
             new = set(need.loops) - unroll
             if not new:
@@ -340,7 +339,6 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
                 with_place(e)
             raise
         finally:
-            _local.trace = before
             t.base_frame = None
     raise NkiError("tracing does not come to an end")
 
