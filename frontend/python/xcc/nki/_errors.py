@@ -15,7 +15,8 @@ from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
 import numpy as np
 
 _HERE = __file__.rsplit("/", 1)[0]
-_BETWEEN = (_HERE, os.path.dirname(np.__file__))  # np.sum(tile) comes back here
+_NUMPY = (os.path.dirname(np.__file__), "<__array_function__ internals>")  # the second before NumPy 1.25
+_BETWEEN = (_HERE,) + _NUMPY  # np.sum(tile) comes back here
 
 
 class NkiError(Exception):
@@ -131,7 +132,7 @@ def with_place(e: Exception) -> None:
 
 
 _CALL = re.compile(r"\(\) (missing|got|takes) ")
-_PACKAGES = (_HERE, os.path.dirname(_HERE), os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(np.__file__)))
+_PACKAGES = (_HERE, os.path.dirname(_HERE), os.path.dirname(os.__file__), os.path.dirname(_NUMPY[0])) + _NUMPY
 
 
 def warn(text: str) -> None:
