@@ -93,6 +93,11 @@ INLINE vu splatu(uint32_t x)
 {
     return x - (vu){0};
 }
+/* Sums of integers wrap, as the instructions that add products do. */
+INLINE vi add_wrapping(vi a, vi b)
+{
+    return (vi)((vu)a + (vu)b);
+}
 
 INLINE vf load(const float *p)
 {
