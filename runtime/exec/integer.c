@@ -10,13 +10,19 @@ static const uint8_t integer_of[OP_COUNT] = {
 #include "runtime/kernels/kernels.def"
 };
 
+static bool is_signed(const struct bound_insn *i)
+{
+    return dtype_class(i->o[AP(tensor_tensor, a)].dtype) == DTC_SINT ||
+           dtype_class(i->o[AP(tensor_tensor, b)].dtype) == DTC_SINT;
+}
+
 bool integer_find(struct integer_function *f, const struct bound_insn *i, struct diag *d)
 {
     enum op op = (enum op)i->func[FUNC(tensor_tensor, op)];
     int x = i->o[AP(tensor_tensor, a)].dtype, z = i->o[AP(tensor_tensor, dst)].dtype;
     const struct ew_row *row = ew_row(op);
     *f = (struct integer_function){.op = (uint16_t)op, .dtype = (uint8_t)x, .kernel = -1};
-    if (!row || !(dtype_class(x) == DTC_SINT ? (void *)row->sn : (void *)row->un))
+    if (!row || !(is_signed(i) ? (void *)row->sn : (void *)row->un))
         return fail(d, "operator '%s' is no function of an engine on %s", op_name(op),
                     dtype_name(x));
     bool booleans = x == DT_BOOL && !(row->kinds & KB),
@@ -66,7 +72,7 @@ void integer_row(const struct worker *me, const struct integer_function *f,
              p[AP(tensor_tensor, a)] + at * xs * o[AP(tensor_tensor, a)].size, xs, m, x);
         load(&o[AP(tensor_tensor, b)],
              p[AP(tensor_tensor, b)] + at * ys * o[AP(tensor_tensor, b)].size, ys, m, y);
-        if (dtype_class(o[AP(tensor_tensor, a)].dtype) == DTC_SINT)
+        if (is_signed(i))
             row->sn(x, y, z, m);
         else
             row->un((const uint64_t *)x, (const uint64_t *)y, (uint64_t *)z, m);

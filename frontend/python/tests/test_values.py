@@ -70,6 +70,25 @@ class Elementwise(Case):
         for name, f in BINARY.items():
             self.both(name, f(a.astype(np.float64), b.astype(np.float64)), np.abs(a) if name == "power" else a, b)
 
+    def test_integers_of_two_types(self) -> None:
+        """Exact where all have 32 bits; otherwise as in f32, limited to the result's type."""
+        r = np.random.RandomState(4)
+        arrays = [r.randint(-60 if np.dtype(d).kind == "i" else 0, 120, (33, 20)).astype(d) for d in ("i1", "u1", "i2", "u2", "i4", "u4")]
+        for x in arrays:
+            for y in arrays:
+                def kernel(a: Any, b: Any) -> Any:
+                    ta, tb, results = nl1.load(a), nl1.load(b), []
+                    for name in ("less", "greater_equal", "maximum", "minimum", "add", "subtract", "multiply"):
+                        t = getattr(nl1, name)(ta, tb, **({} if name in ("less", "greater_equal") else {"dtype": nl1.uint8}))
+                        results.append(nl1.ndarray(t.shape, dtype=t.dtype, buffer=nl1.shared_hbm))
+                        nl1.store(results[-1], t)
+                    return tuple(results)
+
+                p, q = x.astype(np.int64), y.astype(np.int64)
+                want = [p < q, p >= q] + [np.clip(f(p, q), 0, 255) for f in (np.maximum, np.minimum, np.add, np.subtract, np.multiply)]
+                for got, w in zip(nki1.jit(kernel)(x, y), want):
+                    self.same(got, w.astype(np.uint8))
+
     def test_bits(self) -> None:
         r = np.random.RandomState(3)
         a, b = (r.randint(0, 1 << 20, (33, 20)).astype(np.int32) * (r.rand(33, 20) < 0.8) for _ in range(2))

@@ -11,6 +11,7 @@ import numpy as np
 from .. import _arrays, _lib, dtypes
 from ._errors import NkiError, NkiIndexError, located
 from ._index import Expr, Variable
+from ._ops import BITS, COMPARES, LOGICAL
 from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand
 from ._trace import Trace
 
@@ -255,12 +256,22 @@ def _room(o: Operand, step: int) -> int:
 def _tensor_tensor(r: Instruction) -> List[Instruction]:
     op = r.functions["op"]
     o = r.operands
-    integers = all(not dtypes.is_float(x.dtype) for n, x in o.items() if n != "dst")
     if op in ("shift_left", "shift_right"):
         o = {n: _unsigned(x) for n, x in o.items()}
-    if (integers and op in ("div", "pow")) or (integers and dtypes.is_float(o["dst"].dtype)) or op in ("shift_left", "shift_right"):
+    if _by_floats(op, o) or op in ("shift_left", "shift_right"):
         return [_make(r, "tensor_alu", {"dst": o["dst"], "src": o["a"], "a": o["b"]}, {}, {}, {"op0": op, "op1": "identity"})]
     return [_make(r, "tensor_tensor", o, {}, {}, {"op": op})]
+
+
+def _by_floats(op: str, o: Dict[str, Operand]) -> bool:
+    """Whether integers are computed with in f32, and the result is rounded and limited to its type: those of 32 bits are not, nor where no
+    result lies beyond its type."""
+    if any(dtypes.is_float(x.dtype) for n, x in o.items() if n != "dst"):
+        return False
+    types = {x.dtype for x in o.values()}
+    if op in ("div", "pow") or dtypes.is_float(o["dst"].dtype):
+        return True
+    return not (op in BITS + COMPARES + LOGICAL or all(d.itemsize == 4 for d in types) or op in ("max", "min") and len(types) == 1)
 
 
 def _unsigned(o: Operand) -> Operand:
