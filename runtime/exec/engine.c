@@ -125,17 +125,22 @@ static int known(const int8_t *table, int dtype)
     return dtype < DT_END ? table[dtype] : 0;
 }
 
-struct in_row fetch_slow(const struct worker *me, const struct operand *o, const char *p, int64_t step,
-                         int64_t n, float *buf)
+/* n elements as f32. */
+static void load_row(const struct worker *me, const struct operand *o, const char *p, int64_t step,
+                     int64_t n, float *buf)
 {
     int c = known(to_f32, o->dtype);
-    if (step == 0)
-        n = 1;
     if (c || !USED(OTHER_TYPES))
         me->k->convert[c - 1](buf, 1, p, step, (size_t)n);
     else
         for (int64_t i = 0; i < n; i++)
             buf[i] = (float)dtype_load_f64(o->dtype, p + i * step * o->size, 0);
+}
+
+struct in_row fetch_slow(const struct worker *me, const struct operand *o, const char *p, int64_t step,
+                         int64_t n, float *buf)
+{
+    load_row(me, o, p, step, step == 0 ? 1 : n, buf);
     return (struct in_row){buf, step == 0 ? 0 : 1};
 }
 
@@ -180,12 +185,12 @@ void convert_row(const struct worker *me, const struct operand *to, char *y, int
         !USED(OTHER_TYPES) || (dtype_is_float(to->dtype) && dtype_is_float(from->dtype));
     bool narrow = known(to_f32, from->dtype) || from->dtype == DT_F32;
     bool wide = from->dtype == DT_I32 && to->dtype != DT_F32; /* f32 does not hold all of them */
+    bool rounds = dtype_is_float(from->dtype) && from->dtype != DT_F64 && !dtype_is_float(to->dtype);
     if (to->dtype == DT_F32 && known(to_f32, from->dtype)) {
         me->k->convert[known(to_f32, from->dtype) - 1](y, y_step, x, x_step, (size_t)n);
         return;
     }
-    if (!USED(OTHER_TYPES) ||
-        (narrow && !wide && (floats || dtype_is_float(to->dtype) || from->dtype == DT_F32))) {
+    if (!USED(OTHER_TYPES) || rounds || (narrow && !wide && (floats || dtype_is_float(to->dtype)))) {
         float buf[CHUNK];
         for (int64_t at = 0; at < n; at += CHUNK) {
             int64_t m = n - at < CHUNK ? n - at : CHUNK;
@@ -195,8 +200,7 @@ void convert_row(const struct worker *me, const struct operand *to, char *y, int
             else if (from->dtype == DT_F32)
                 me->k->copy(buf, 4, x + at * x_step * 4, x_step * 4, (size_t)m, 4);
             else
-                me->k->convert[known(to_f32, from->dtype) - 1](buf, 1, x + at * x_step * from->size,
-                                                               x_step, (size_t)m);
+                load_row(me, from, x + at * x_step * from->size, x_step, m, buf);
             store_row(me, to, y + at * y_step * to->size, y_step, r.at, m);
         }
         return;

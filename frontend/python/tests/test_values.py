@@ -89,6 +89,21 @@ class Elementwise(Case):
                 for got, w in zip(nki1.jit(kernel)(x, y), want):
                     self.same(got, w.astype(np.uint8))
 
+    def test_copies_to_integers(self) -> None:
+        """Rounded to the nearest even, limited to the type."""
+        numbers = np.array([[-2.75, -1.5, -0.5, 0.5, 0.75, 1.5, 2.5, 300, -300]], np.float32)
+        for source in (nl1.float32, nl1.bfloat16, nl1.float16, nl1.int16, nl1.int32):
+            for to in (nl1.int8, nl1.uint8, nl1.int16, nl1.uint16, nl1.int32):
+                def kernel(x: Any) -> Any:
+                    out = nl1.ndarray(x.shape, dtype=to, buffer=nl1.shared_hbm)
+                    nl1.store(out, nl1.copy(nl1.load(x, dtype=source), dtype=to))
+                    return out
+
+                limits = np.iinfo(to)
+                x = np.trunc(numbers) if source in (nl1.int16, nl1.int32) else numbers
+                with self.subTest("%s to %s" % (source, to)):
+                    self.same(nki1.jit(kernel)(x), np.clip(np.rint(x), limits.min, limits.max).astype(to))
+
     def test_bits(self) -> None:
         r = np.random.RandomState(3)
         a, b = (r.randint(0, 1 << 20, (33, 20)).astype(np.int32) * (r.rand(33, 20) < 0.8) for _ in range(2))

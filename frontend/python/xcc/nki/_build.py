@@ -243,6 +243,8 @@ def _copy(r: Instruction) -> List[Instruction]:
         return [_make(r, name, {"dst": plain[0], "src": plain[1], "index": index}, numbers, {}, functions)]
     if r.numbers.get("accumulate"):
         return [_make(r, "dma_accumulate", r.operands, {}, {}, {"op": "add"})]
+    if r.name == "tensor_copy" and _narrows(dst.dtype, src.dtype):
+        return [_make(r, "tensor_alu", r.operands, {}, {}, {"op0": "identity", "op1": "identity"})]
     return [_make(r, r.name, r.operands)]
 
 
@@ -251,6 +253,14 @@ def _room(o: Operand, step: int) -> int:
     top = o.offset.bounds()[1] if isinstance(o.offset, Expr) else o.offset
     top += sum(s * (c - 1) for s, c in o.dims if s > 0)
     return max((o.object.size - 1 - top) // max(step, 1) + 1, 1)
+
+
+def _narrows(dst: np.dtype, src: np.dtype) -> bool:
+    """Whether integers are copied to a type that does not hold all of them, which limits them; those of 32 bits keep their bits."""
+    if dst == src or dtypes.is_float(dst) or dtypes.is_float(src) or "b" in (dst.kind, src.kind) or dst.itemsize == src.itemsize == 4:
+        return False
+    d, s = np.iinfo(dst), np.iinfo(src)
+    return bool(d.min > s.min or d.max < s.max)
 
 
 def _tensor_tensor(r: Instruction) -> List[Instruction]:

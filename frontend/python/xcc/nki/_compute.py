@@ -316,13 +316,20 @@ def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     return left if len(left) > 1 else left + (1,)
 
 
-def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, region: Optional[Region] = None, negate: bool = False) -> None:
-    """dst = reduction of src over free axes; masked elements do not take part."""
+def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, region: Optional[Region] = None, negate: bool = False,
+                fresh: bool = False) -> None:
+    """dst = reduction of src over free axes; masked elements do not take part, and where none does, dst keeps what it has, or in one that is
+    fresh has the reduction of nothing."""
     if is_unary(op) or op in COMPARES:
         raise error(api, "op is '%s', which is no reduction; expected nl.add, nl.multiply, nl.maximum, nl.minimum or the like" % op, NkiTypeError)
     shape = shape_on_chip(src)
     if region is not None and region.empty:
-        emit_fill(dst, NEUTRAL.get(op, 0.0), api)
+        return
+    if region is not None and region.rest and not fresh:
+        whole = result(dst.shape, dst.dtype)
+        emit_reduce(whole, op, src, axes, api, region, negate, True)
+        kept = [None if k in axes else k for k in range(len(shape))]
+        emit_copy(dst, whole, api, region.along(dst.shape, kept if dst.ndim == len(shape) else [k for k in kept if k is not None]))
         return
     if region is not None and region.rest:
         t = result(shape, dtypes.float32 if dtypes.is_float(src.dtype) else src.dtype)
@@ -355,14 +362,23 @@ def reduce(op: str, x: object, axis: Any, dtype: object = None, mask: object = N
     region = region_of(mask, shape)
     d = x.dtype if dtype is None else dtypes.to_dtype(dtype)
     dst = result(reduced_shape(shape, axes, keepdims), d)
-    emit_reduce(dst, op, x, axes, api, region if not region.trivial else None, negate)
+    if region.empty:
+        emit_fill(dst, NEUTRAL.get(op, 0.0), api)
+    emit_reduce(dst, op, x, axes, api, region if not region.trivial else None, negate, True)
     kept = [k for k in range(len(shape)) if k not in axes]
     dst.region = region.along(dst.shape, [k if k in kept else None for k in range(len(shape))] if keepdims else kept)
     return dst
 
 
-def masked_count(shape: Shape, axes: Sequence[int], region: Region, api: str) -> float:
+def _masked_count(shape: Shape, axes: Sequence[int], region: Region, like: View, api: str) -> Scalar:
     """How many elements a masked mean divides by."""
+    if region.rest:
+        ones = Region(shape)
+        ones.starts, ones.counts, ones.bounds = region.starts, region.counts, region.bounds
+        n = result(like.shape, dtypes.float32)
+        if not region.empty:
+            emit_reduce(n, "add", predicate_tile(region, shape), axes, api, ones, False, True)
+        return n
     n = 1
     for k in axes:
         if region.bounds[k] is not None:
@@ -370,8 +386,6 @@ def masked_count(shape: Shape, axes: Sequence[int], region: Region, api: str) ->
             assert isinstance(need, Expr)
             need.__index__()
         n *= region.counts[k]
-    if region.rest:
-        raise error(api, "a mean under a mask of several axes", NkiTypeError)
     return float(n)
 
 
@@ -380,12 +394,15 @@ def mean(x: object, axis: Any, dtype: object = None, mask: object = None, keepdi
     shape = shape_on_chip(x)
     axes = free_axes(axis, len(shape), api)
     region = region_of(mask, shape)
-    n = masked_count(shape, axes, region, api)
     total = reduce("add", x, axis, dtypes.float32, mask, False, keepdims, api)
+    n = _masked_count(shape, axes, region, total, api)
     d = dtypes.to_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_float(x.dtype) else dtypes.float32
     out = result(total.shape, d)
     out.region = total.region
-    emit_scalars(out, total, [("mul", 1.0 / n, False)], api, total.region)
+    if isinstance(n, View):
+        emit_binary(out, "div", total, n, api, total.region)
+    else:
+        emit_scalars(out, total, [("mul", 1.0 / n, False)], api, total.region)
     return out
 
 

@@ -40,7 +40,25 @@ class Region:
         for k, axis in enumerate(axes):
             if axis is not None:
                 out.starts[k], out.counts[k], out.bounds[k] = self.starts[axis], self.counts[axis], self.bounds[axis]
+        if self.rest and not self.empty:
+            self._project(out, axes)
         return None if out.trivial else out
+
+    def _project(self, out: "Region", axes: Sequence[Optional[int]]) -> None:
+        """Of what remains of the mask: the places of `out` that have any element."""
+        order = [axis for axis in axes if axis is not None]
+        rank = len(self.shape)
+        if not any(step and k not in order for m in self.rest for e in m.exprs() for k, step in enumerate(e.steps, rank - len(e.steps))):
+            out.rest = [turned(m, axes, rank) for m in self.rest]
+            return
+        inside = np.zeros(self.shape, bool)
+        rectangle = tuple(slice(b, b + n) for b, n in zip(self.starts, self.counts))
+        inside[rectangle] = np.logical_and.reduce([np.broadcast_to(_holds(m, len(self.shape)), self.shape)[rectangle] for m in self.rest])
+        kept = inside.any(tuple(k for k in range(len(self.shape)) if k not in order)).transpose(np.argsort(np.argsort(order)))
+        for axis in sorted(set(order)):
+            k, within = axes.index(axis), kept.any(tuple(n for n in range(kept.ndim) if n != order.index(axis)))
+            _keep(out, k, within)
+        out.empty = not kept.any()
 
     def _cut(self, axis: int, start: int, stop: int) -> None:
         """Keeps [start, stop) of an axis."""
@@ -76,6 +94,40 @@ class Region:
             self.empty = True
             return
         self.bounds[axis] = limit
+
+
+def turned(m: Mask, axes: Sequence[Optional[int]], rank: int) -> Mask:
+    """A mask of `rank` axes for a tile whose axes are some of those, in another order, or None."""
+    if m.expr is None:
+        return Mask(m.kind, None, tuple(turned(p, axes, rank) for p in m.parts))
+    e = m.expr
+    shape = (1,) * (rank - len(e.shape)) + e.shape
+    steps = (0,) * (rank - len(e.steps)) + e.steps
+    return Mask(m.kind, Expr(tuple(1 if k is None else shape[k] for k in axes), e.base, e.terms, tuple(0 if k is None else steps[k] for k in axes)))
+
+
+def _holds(m: Mask, rank: int) -> np.ndarray:
+    """Where a mask without variables holds."""
+    if m.expr is None:
+        parts = [_holds(p, rank) for p in m.parts]
+        return (np.logical_and if m.kind == "and" else np.logical_or).reduce(np.broadcast_arrays(*parts))
+    e = m.expr.resolved()
+    v = np.full((1,) * rank, e.base)
+    for k, (n, step) in enumerate(zip(e.shape, e.steps), rank - len(e.shape)):
+        v = v + step * np.arange(n).reshape([n if axis == k else 1 for axis in range(rank)])
+    return {"ge": v >= 0, "eq": v == 0, "ne": v != 0}[m.kind]
+
+
+def _keep(out: Region, axis: int, within: np.ndarray) -> None:
+    """Leaves of an axis what is within."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], within.astype(np.int8), [0]])))
+    runs = [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2])]
+    if len(runs) == 1:
+        out._cut(axis, *runs[0])
+    elif runs:
+        shape = tuple(n if k == axis else 1 for k, n in enumerate(out.shape))
+        first, last = (Expr(shape, 0, (), tuple(s if k == axis else 0 for k in range(len(shape)))) for s in (1, -1))
+        out.rest.append(Mask("or", None, tuple(Mask("and", None, (Mask("ge", first - a), Mask("ge", last + (b - 1)))) for a, b in runs)))  # type: ignore[arg-type]
 
 
 def region_of(mask: object, shape: Sequence[int]) -> Region:

@@ -9,7 +9,7 @@ from .. import dtypes
 from ._core import (as_tile, emit, emit_copy, emit_dma, emit_fill, is_number, number, place, result, shape_on_chip)
 from ._errors import NkiTypeError, error, warn
 from ._index import Expr, Mask
-from ._mask import Region, region_of
+from ._mask import Region, region_of, turned
 from ._record import Operand
 from ._tensor import View, hooks
 from ._trace import need_trace
@@ -215,18 +215,7 @@ def emit_dma_transpose(dst: View, src: View, axes: Optional[Sequence[int]], api:
         d, step, tile, limit = src.index
         seen.index = (order.index(d), step, tile, limit)
     m = Mask.of(mask) if mask is not None else None
-    emit_dma(dst, seen, api, _turn(m, order) if m is not None else None)
-
-
-def _turn(m: Mask, order: List[int]) -> Mask:
-    """A mask for a permuted tile."""
-    if m.expr is None:
-        return Mask(m.kind, None, tuple(_turn(p, order) for p in m.parts))
-    e = m.expr
-    n = len(order)
-    shape = (1,) * (n - len(e.shape)) + e.shape
-    steps = (0,) * (n - len(e.steps)) + e.steps
-    return Mask(m.kind, Expr(tuple(shape[k] for k in order), e.base, e.terms, tuple(steps[k] for k in order)))
+    emit_dma(dst, seen, api, turned(m, order, n) if m is not None else None)
 
 
 def dma_transposed(src: View, axes: Optional[Sequence[int]] = None, dtype: object = None, mask: object = None,

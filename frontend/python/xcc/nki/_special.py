@@ -125,11 +125,13 @@ def reduce_into_register(family: str, value: View, op: str, command: Optional[st
     if command == "reset":
         emit_fill(rows, start, api)
     elif command == "reset_reduce":
-        if region is not None and any(b is not None for b in region.bounds):
+        if region is not None:
             emit_fill(rows, start, api)
         emit_reduce(rows, op, value, axes, api, region)
     elif command == "reduce":
         part = result((shape[0], 1), dtypes.float32)
+        if region is not None:
+            emit_fill(part, start, api)
         emit_reduce(part, op, value, axes, api, region)
         emit_binary(rows, op, rows, part, api)
     if res is not None:

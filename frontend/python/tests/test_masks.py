@@ -1,0 +1,80 @@
+"""Masks that leave some rows without an element, or no row at all: what is written there before stays."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Tuple
+
+from support import Case, main, np
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+SHAPE = (33, 20)
+X = np.random.RandomState(0).standard_normal(SHAPE).astype(np.float32)
+MASKS: Dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda p, f: p < 7, "none by row": lambda p, f: p < 0, "none by column": lambda p, f: f >= SHAPE[1], "triangle": lambda p, f: p + f < 24,
+    "two parts": lambda p, f: (p < 5) | ((p > 20) & (f < 3)), "all": lambda p, f: (p != 4) | (f != 4), "diagonal": lambda p, f: f >= p,
+}
+EMPTY = 3.0  # what destinations hold before
+ROWS: Dict[str, Tuple[Callable[..., Any], Callable[[np.ndarray], float]]] = {
+    "sum": (lambda x, m: nl.sum(x, axis=1, mask=m, keepdims=True), np.sum),
+    "max": (lambda x, m: nl.max(x, axis=1, mask=m, keepdims=True), np.max),
+    "min": (lambda x, m: nl.min(x, axis=[1], mask=m, keepdims=True), np.min),
+    "mean": (lambda x, m: nl.mean(x, axis=1, mask=m, keepdims=True), np.mean),
+    "var": (lambda x, m: nl.var(x, axis=1, mask=m), np.var),
+    "tensor_reduce": (lambda x, m: nisa.tensor_reduce(np.max, x, axis=1, negate=True, mask=m, keepdims=True), lambda v: -np.max(v)),
+}
+INTO: Dict[str, Tuple[Callable[..., Any], Callable[[np.ndarray], float]]] = {
+    "tensor_scalar_reduce": (lambda x, m, r: nisa.tensor_scalar_reduce(data=x, op0=np.multiply, operand0=2.0, reduce_op=np.min, reduce_res=r, mask=m),
+                             lambda v: 2 * np.min(v)),
+    "activation_reduce": (lambda x, m, r: nisa.activation_reduce(nl.exp, x, reduce_op=np.add, reduce_res=r, mask=m), lambda v: np.sum(np.exp(v))),
+}
+
+
+class EmptiedRows(Case):
+    def kept(self, kernel: Callable[..., Any], mask: str, model: Callable[[np.ndarray], float]) -> None:
+        inside = np.broadcast_to(MASKS[mask](*np.mgrid[0:SHAPE[0], 0:SHAPE[1]]), SHAPE)
+        want = np.array([[model(row[keep]) if keep.any() else EMPTY] for row, keep in zip(X, inside)])
+        self.close(nki.jit(kernel)(X), want, 2e-5, 1e-5)
+
+    def test_results(self) -> None:
+        for name, (f, model) in ROWS.items():
+            for mask, m in MASKS.items():
+                with self.subTest("%s, %s" % (name, mask)):
+                    def kernel(x: Any) -> Any:
+                        out = nl.ndarray((SHAPE[0], 1), dtype=nl.float32, buffer=nl.shared_hbm)
+                        t = nl.full((SHAPE[0], 1), EMPTY, dtype=nl.float32)
+                        t[...] = f(nl.load(x), m(nl.arange(SHAPE[0])[:, None], nl.arange(SHAPE[1])[None, :]))
+                        nl.store(out, t)
+                        return out
+
+                    self.kept(kernel, mask, model)
+
+    def test_results_beside_another(self) -> None:
+        for name, (f, model) in INTO.items():
+            for mask, m in MASKS.items():
+                with self.subTest("%s, %s" % (name, mask)):
+                    def kernel(x: Any) -> Any:
+                        out = nl.ndarray((SHAPE[0], 1), dtype=nl.float32, buffer=nl.shared_hbm)
+                        t = nl.full((SHAPE[0], 1), EMPTY, dtype=nl.float32)
+                        f(nl.load(x), m(nl.arange(SHAPE[0])[:, None], nl.arange(SHAPE[1])[None, :]), t)
+                        nl.store(out, t)
+                        return out
+
+                    self.kept(kernel, mask, model)
+
+    def test_transposes(self) -> None:
+        def kernel(x: Any) -> Any:
+            p, f = nl.arange(SHAPE[0])[:, None], nl.arange(SHAPE[1])[None, :]
+            out = nl.ndarray(SHAPE[::-1], dtype=nl.float32, buffer=nl.shared_hbm)
+            t = nl.full(SHAPE[::-1], EMPTY, dtype=nl.float32)
+            t[...] = nisa.nc_transpose(nl.load(x), mask=p + f < 24)
+            nl.store(out, t)
+            return out
+
+        p, f = np.mgrid[0:SHAPE[0], 0:SHAPE[1]]
+        self.same(nki.jit(kernel)(X), np.where(p + f < 24, X, EMPTY).T)
+
+
+if __name__ == "__main__":
+    main()
