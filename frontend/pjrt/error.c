@@ -45,6 +45,27 @@ static void destroy(struct pjrt_error *e)
     free(e);
 }
 
+/* Bytes of the character of UTF-8 at p; 0 where there is none. A zero byte follows the text. */
+static int character_bytes(const unsigned char *p)
+{
+    int bytes = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+        (*p == 0xf4 && p[1] > 0x8f))
+        return 0;
+    for (int i = 1; i < bytes; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
+            return 0;
+    return bytes;
+}
+
+/* Frameworks expect UTF-8 of a text; it may quote anything. */
+static void make_utf8(char *text)
+{
+    for (int bytes; *text; text += bytes ? bytes : 1)
+        if (!(bytes = character_bytes((const unsigned char *)text)))
+            *text = '?';
+}
+
 struct pjrt_error *pjrt_fail(enum pjrt_code c, const char *format, ...)
 {
     struct pjrt_error *e = malloc(sizeof *e);
@@ -57,6 +78,7 @@ struct pjrt_error *pjrt_fail(enum pjrt_code c, const char *format, ...)
         free(e);
         return &no_memory;
     }
+    make_utf8(text);
     *e = (struct pjrt_error){&functions, c, text, (size_t)size};
     return e;
 }

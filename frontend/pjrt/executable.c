@@ -145,22 +145,28 @@ static struct pjrt_executable *executable_new(struct pjrt_client *c)
     return e;
 }
 
+/* How much of a text a message quotes. */
+static int shown(size_t size)
+{
+    return size < 200 ? (int)size : 200;
+}
+
 struct pjrt_error *pjrt_Client_Compile(struct args_Client_Compile *a)
 {
     const struct pjrt_program *p = a->program;
     struct compile_request r;
     if (p->format_size != 4 || memcmp(p->format, "mlir", 4))
         return pjrt_fail(PJRT_UNIMPLEMENTED, "a program of format '%.*s'; xcc takes 'mlir'",
-                         (int)p->format_size, p->format);
+                         shown(p->format_size), p->format);
     if (!compile_request_read(&r, a->compile_options, a->compile_options_size))
         return pjrt_fail(PJRT_INVALID_ARGUMENT, "the compile options are damaged");
     if (r.unknown)
         return pjrt_fail(PJRT_INVALID_ARGUMENT,
                          "No such compile option: '%.*s'; xcc passes over those of XLA (xla_...) and has none",
-                         (int)(r.unknown_size < 200 ? r.unknown_size : 200), r.unknown);
+                         shown(r.unknown_size), r.unknown);
     if (r.replicas > 1 || r.partitions > 1)
         return pjrt_fail(PJRT_UNIMPLEMENTED,
-                         "the program is for %" PRId64 " replicas of %" PRId64
+                         "the program is for %" PRIu64 " replicas of %" PRIu64
                          " partitions; xcc has one device",
                          r.replicas, r.partitions);
     struct pjrt_executable *e = executable_new(a->client);

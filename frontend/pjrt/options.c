@@ -95,7 +95,7 @@ static bool read_named_option(struct compile_request *out, struct option_reader 
 bool compile_request_read(struct compile_request *out, const void *data, size_t size)
 {
     *out = (struct compile_request){.replicas = 1, .partitions = 1};
-    struct option_reader r = {data, (const unsigned char *)data + size};
+    struct option_reader r = {data, size ? (const unsigned char *)data + size : data};
     struct field f, g;
     while (r.p < r.end) {
         if (!read_field(&r, &f))
@@ -106,9 +106,9 @@ bool compile_request_read(struct compile_request *out, const void *data, size_t 
             if (!read_field(&f.bytes, &g))
                 return false;
             if (g.number == NUM_REPLICAS)
-                out->replicas = (int64_t)g.value;
+                out->replicas = g.value;
             if (g.number == NUM_PARTITIONS)
-                out->partitions = (int64_t)g.value;
+                out->partitions = g.value;
         }
     }
     return true;

@@ -148,7 +148,7 @@ struct pjrt_loaded {
 /* Compile options: a serialised CompileOptionsProto; how many devices it asks for, and an option that no compiler has
  * (NULL: none). */
 struct compile_request {
-    int64_t replicas, partitions;
+    uint64_t replicas, partitions;
     const char *unknown;
     size_t unknown_size;
 };

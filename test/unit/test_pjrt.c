@@ -1,7 +1,7 @@
 /*
  * The PJRT plug-in by its table of functions, as a framework uses it.
  */
-#include "frontend/pjrt/api.h"
+#include "frontend/pjrt/plugin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -327,6 +327,84 @@ static void refusals_say_why(void **state)
     expect_refusal(CALL_PJRT(Client_BufferFromHostBuffer, &h), PJRT_INVALID_ARGUMENT, "too large");
 }
 
+/* Reads compile options from memory of just that size. */
+static bool read_options(struct compile_request *r, const void *bytes, size_t size)
+{
+    void *exact = malloc(size);
+    assert_true(exact || !size);
+    if (size)
+        memcpy(exact, bytes, size);
+    bool ok = compile_request_read(r, exact, size);
+    if (ok && r->unknown) /* lies within what was given */
+        assert_true(r->unknown >= (char *)exact && r->unknown_size <= size - (size_t)(r->unknown - (char *)exact));
+    free(exact);
+    return ok;
+}
+
+/* Options as a serialised message: with every byte changed and cut everywhere nothing else is read, and a cut within a
+ * field is seen. */
+static void damaged_options(void **state)
+{
+    static const unsigned char whole[] = {
+        0x08, 1,                                                  /* a number */
+        0x1a, 7, 0x20, 1, 0x28, 1, 0x3d, 0, 0,                    /* too short: of 4 bytes there are 2 */
+        0x1a, 4, 0x20, 1, 0x28, 1,                                /* one replica, one partition */
+        0x3a, 11, 0x0a, 5, 'x', 'l', 'a', '_', 'a', 0x12, 2, 8, 1, /* an option by name */
+        0x25, 1, 2, 3, 4, 0x29, 1, 2, 3, 4, 5, 6, 7, 8,           /* 4 bytes, 8 bytes */
+    };
+    const unsigned char *good = whole + 11;
+    const size_t size = sizeof whole - 11, ends[] = {0, 6, 19, 24, 33};
+    struct compile_request r;
+    assert_false(read_options(&r, whole, sizeof whole));
+    for (size_t cut = 0, k = 0; cut <= size; cut++) {
+        bool at_end = cut == ends[k];
+        k += at_end;
+        assert_int_equal(read_options(&r, good, cut), at_end);
+    }
+    assert_true(r.replicas == 1 && r.partitions == 1 && !r.unknown);
+    for (size_t at = 0; at < size; at++)
+        for (int byte = 0; byte < 256; byte++) {
+            unsigned char changed[sizeof whole];
+            memcpy(changed, good, size);
+            changed[at] = (unsigned char)byte;
+            read_options(&r, changed, size);
+        }
+}
+
+/* What options ask for, read right or refused, by messages that are UTF-8. */
+static void odd_options(void **state)
+{
+#define REPLICAS(...) {0x1a, sizeof((char[]){__VA_ARGS__}) + 1, 0x20, __VA_ARGS__}
+    static const struct {
+        unsigned char bytes[16];
+        size_t size;
+        int code;
+        const char *part;
+    } cases[] = {
+        {REPLICAS(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), 13, PJRT_UNIMPLEMENTED,
+         "18446744073709551615 replicas"}, /* -1 */
+        {REPLICAS(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), 13, PJRT_INVALID_ARGUMENT, "damaged"},
+        {{0x1b, 0}, 2, PJRT_INVALID_ARGUMENT, "damaged"}, /* a group */
+        {{0x3a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 11, PJRT_INVALID_ARGUMENT, "damaged"},
+        {{0x3a, 7, 0x0a, 5, 'a', 0xc3, 0xa9, 0xc3, 'b'}, 9, PJRT_INVALID_ARGUMENT, "option: 'a\xc3\xa9?b';"},
+        {{0x3a, 8, 0x0a, 6, 0xed, 0xa0, 0x80, 0xf8, 0xe2, 0x82}, 10, PJRT_INVALID_ARGUMENT, "option: '\?\?\?\?\?\?';"},
+    };
+    unsigned char cut[2 + 3 + 3 + 300] = {0x3a, 0xaf, 2, 0x0a, 0xac, 2, 'a'}; /* within a character */
+    struct pjrt_program p = {.struct_size = sizeof p, .format = "mlir", .format_size = 4};
+    struct args_Client_Compile a = {.client = client, .program = &p};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        a.compile_options = (const char *)cases[i].bytes, a.compile_options_size = cases[i].size;
+        expect_refusal(CALL_PJRT(Client_Compile, &a), cases[i].code, cases[i].part);
+    }
+    for (int i = 7; i < 306; i++)
+        cut[i] = i % 2 ? 0xc3 : 0xa9;
+    cut[305] = 'z';
+    a.compile_options = (const char *)cut, a.compile_options_size = 306;
+    expect_refusal(CALL_PJRT(Client_Compile, &a), PJRT_INVALID_ARGUMENT, "\xc3\xa9?'; xcc");
+    p.format = "a format", p.format_size = SIZE_MAX;
+    expect_refusal(CALL_PJRT(Client_Compile, &a), PJRT_UNIMPLEMENTED, "format 'a format'");
+}
+
 /* Callers of other versions: less than is needed is refused, and nothing is written beyond the end. */
 static void versions_are_checked(void **state)
 {
@@ -362,6 +440,8 @@ int main(void)
         cmocka_unit_test(buffers_are_copied),
         cmocka_unit_test(lent_memory_is_given_back),
         cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(damaged_options),
+        cmocka_unit_test(odd_options),
         cmocka_unit_test(versions_are_checked),
     };
     return cmocka_run_group_tests(tests, start, end);
