@@ -601,7 +601,7 @@ class Blocks(Case):
             turned = nl.ndarray((8, 16, 4, nl.par_dim(128), 128), dtype=x.dtype, buffer=nl.sbuf)  # the inner loop's blocks lie further apart
             sums = nl.zeros((16, 8, 4, nl.par_dim(128), 128), dtype=nl.float32, buffer=nl.psum, lazy_initialization=True)
             i, j = nl.mgrid[0:128, 0:128]
-            for a in nl.affine_range(16):
+            for a in nl.sequential_range(16):  # each trip writes all of out again
                 for b in nl.affine_range(8):
                     loaded[a, b] = nl.load(x[a // 16, b, 0:128, 0:512])
                     for c in nl.affine_range(4):

@@ -11,6 +11,7 @@ from support import Case, main, np
 import neuronxcc.nki as nki
 import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
+import neuronxcc.nki.typing as nt
 import nki as nki06
 import nki.isa as nisa06
 
@@ -426,6 +427,46 @@ class Messages(Case):
         x = f32(8, 4)
         self.same(nki.jit(kernel)(x, x), x + x)
         self.same(nki.jit(kernel)(x), x)
+
+    def test_types_of_arguments(self) -> None:
+        """Of 64 bits the machine has none."""
+        same = nki.jit(lambda x: nl.load(x))
+        x = f32(8, 4)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: argument 'x' is float64, .* it is taken as float32; pass x.astype\(np.float32\)"):
+            self.same(same(x.astype(np.float64)), x)
+        self.same(same(np.array([[-2 ** 31, 2 ** 31 - 1]])), np.array([[-2 ** 31, 2 ** 31 - 1]], np.int32))
+        for beyond in (2 ** 31, -2 ** 31 - 1):
+            with self.assertRaisesRegex(TypeError, r"argument 'x' is int64 and holds %d: .* int32 does not hold that" % beyond):
+                same(np.array([[0, beyond]]))
+        with self.assertRaisesRegex(TypeError, r"argument 'x' is an array of complex64; expected float32"):
+            same(x.astype(np.complex64))
+        self.told("data type float64 is none of the machine's, .*: nl.float32, nl.bfloat16", lambda x: nl.load(x, dtype=np.float64), x)
+        self.told("data type int64 is none of the machine's", lambda x: nl.ndarray((8, 4), dtype=np.int64), x)
+
+    def test_arguments_that_are_written(self) -> None:
+        def second(x, y):
+            out = new(*x.shape)
+            nl.store(out, nl.load(x))
+            nl.store(y, nl.load(x))
+            return out
+
+        def both(x, y):
+            return second(x, y), y
+
+        def neither(x, y):
+            nl.store(y, nl.load(x))
+
+        def declared(x, y: nt.mutable_tensor):
+            return second(x, y)
+
+        x, y = f32(8, 4), np.zeros((8, 4), np.float32)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.store: writes argument 'y', .*y: nki.typing.mutable_tensor"):
+            nki.jit(second)(x, y)
+        self.same(y, x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for kernel in (both, neither, declared):
+                nki.jit(kernel)(x, y)
 
     def test_misspelt_arguments(self) -> None:
         with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.exp has no argument 'masks', it has no effect; is 'mask' meant\?"):

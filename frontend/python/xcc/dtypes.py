@@ -99,6 +99,16 @@ def from_name(name: str) -> np.dtype:
     return _FROM[name]
 
 
+def stored(d: np.dtype) -> np.dtype:
+    """The type in which engines have elements of a type: of 64 bits, that of 32."""
+    return {"f8": float32, "i8": int32, "u8": uint32}.get(d.str[1:], d)
+
+
+def is_stored(d: np.dtype) -> bool:
+    """Whether engines have elements of a type."""
+    return d in _NAMES and d.kind != "c" and stored(d) == d
+
+
 def is_float(d: np.dtype) -> bool:
     return d in _WIDTH
 

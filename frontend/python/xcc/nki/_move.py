@@ -19,7 +19,7 @@ def constant(data: np.ndarray, dtype: Optional[object] = None, name: str = "cons
     """A tensor in HBM whose elements are known now."""
     from .. import _arrays
 
-    d = dtypes.to_dtype(dtype) if dtype is not None else data.dtype
+    d = dtypes.to_dtype(dtype) if dtype is not None else dtypes.stored(data.dtype)
     return need_trace("nl.shared_constant").hbm(data.shape, d, name, "constant", _arrays.convert(np.ascontiguousarray(data), d))
 
 

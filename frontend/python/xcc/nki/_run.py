@@ -14,14 +14,14 @@ from . import _coverage, _shrink
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
-from ._errors import NkiError, NkiTypeError, NkiWarning
+from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
 from ._probe import run_up_to
 from ._programs import store_once
 from ._races import warn_of_races
-from ._record import Object
+from ._record import Instruction, Object
 from ._start import stage
 from ._tensor import View
 from ._trace import Trace, Traced, current, full_view, trace_kernel
@@ -89,11 +89,39 @@ def _key(x: Any) -> Any:
     return (type(x), x)
 
 
-_STORED = {np.dtype(np.int64): dtypes.int32, np.dtype(np.uint64): dtypes.uint32, np.dtype(np.float64): dtypes.float32}
-
-
 def _stored(leaves: Sequence[Any], inputs: Sequence[Object]) -> List[np.ndarray]:
-    return [np.ascontiguousarray(_arrays.convert(_arrays.to_numpy(x), o.dtype)).reshape(o.shape) for x, o in zip(leaves, inputs)]
+    out = []
+    for leaf, o in zip(leaves, inputs):
+        x = _arrays.to_numpy(leaf)
+        if x.dtype.kind in "iu" and x.dtype.itemsize == 8 and x.size and not np.iinfo(o.dtype).min <= x.min() <= x.max() <= np.iinfo(o.dtype).max:
+            beyond = x.max() if x.max() > np.iinfo(o.dtype).max else x.min()
+            raise NkiTypeError("argument '%s' is %s and holds %d: the machine's integers have 32 bits, and %s does not hold that" %
+                               (o.name, x.dtype, beyond, o.dtype))
+        out.append(np.ascontiguousarray(_arrays.convert(x, o.dtype)).reshape(o.shape))
+    return out
+
+
+def _warn_of_arguments(function: Callable[..., Any], types: Sequence[np.dtype], names: Sequence[str]) -> None:
+    """Arrays whose numbers are rounded before the kernel sees them."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    for d, name in zip(types, names):
+        if not dtypes.is_stored(dtypes.stored(d)):
+            raise error(None, "argument '%s' is an array of %s; expected float32, bfloat16, int32 or another type that the machine has" % (name, d),
+                        NkiTypeError)
+        if d == dtypes.float64 and code:
+            warn_at((code.co_filename, code.co_firstlineno), "argument '%s' is float64, which the machine does not have: it is taken as float32; pass "
+                    "x.astype(np.float32)" % name)
+
+
+def _warn_of_written(function: Callable[..., Any], t: Trace, result: Any) -> None:
+    """Arguments that a kernel which returns others writes without a word of it; those that return none are of the older form, which does."""
+    returned = [v.object for v in _views(result)]
+    kinds = getattr(inspect.unwrap(function), "__annotations__", {})
+    for o in t.inputs:
+        first = next((r for r in t.records if isinstance(r, Instruction) and o.written and r.operands.get("dst") and r.operands["dst"].object is o), None)
+        if first and returned and o not in returned and "mutable" not in str(kinds.get(o.name, "")):
+            warn_at(first.where, "%s: writes argument '%s', which is neither declared to be mutable nor returned: declare it, %s: "
+                    "nki.typing.mutable_tensor, and return it, or write to a tensor of the kernel's own in nl.shared_hbm" % (first.api, o.name, o.name))
 
 
 class Compiled:
@@ -243,7 +271,8 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     specs = []
     for x in leaves:
         d = dtypes.to_dtype(x.dtype)
-        specs.append((tuple(int(n) for n in x.shape), _STORED.get(d, d)))
+        specs.append((tuple(int(n) for n in x.shape), dtypes.stored(d)))
+    _warn_of_arguments(function, [dtypes.to_dtype(x.dtype) for x in leaves], names)
 
     def bind(t: Trace) -> Tuple[tuple, dict, List[Object]]:
         views = [t.hbm(shape, d, n, "input") for (shape, d), n in zip(specs, names)]
@@ -269,6 +298,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     for o in traced.inputs:
         if o.written and o not in results:
             results.append(o)
+    _warn_of_written(function, t, traced.result)
     _warn_of_empty(results, traced.inputs)
     warn_of_races(t.records, [loop for loop in t.affine if loop.spans], results)
     for _, o, _, _ in t.prints:

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 
 import numpy as np
 
+from .. import dtypes
 from .._small_floats import inside_kernels
 from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
 from ._index import Expr, Variable, to_int
@@ -99,6 +100,9 @@ class Trace:
         return stem if n == 0 else "%s_%d" % (stem, n)
 
     def _object(self, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: Optional[str]) -> Object:
+        if not dtypes.is_stored(dtype):
+            raise error(None, "data type %s is none of the machine's, whose numbers have at most 32 bits: nl.float32, nl.bfloat16, nl.int32 and the like" %
+                        dtype, NkiTypeError)
         o = Object(len(self.objects), space, shape, dtype, self._name(name or space))
         o.depth = len(self.open)
         o.position = len(self.records)
