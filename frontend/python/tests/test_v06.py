@@ -432,6 +432,53 @@ class Registers(Case):
                 nki.jit(lambda x: [nl.load(x) for _ in nl.dynamic_range(0, 4, step)][0])(np.ones((1, 1), np.int32))
 
 
+class Scalars(Case):
+    def test_arithmetic(self) -> None:
+        """Of numbers that the kernel reads: it wraps at 32 bits."""
+        @nki.jit
+        def kernel(x):
+            t, out = nl.load(x), nl.ndarray((1, 8), dtype=nl.int32, buffer=nl.shared_hbm)
+            a, b = nisa.scalar_load(t[:, 0:1]), nisa.scalar_load(t[:, 1:2])
+            for k, y in enumerate((a * 4 + 1, 7 - a, a - b, a * b, -a, +b, 2 * (a + b), b + 100000007)):
+                one = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+                nisa.scalar_store(one, y)
+                nisa.dma_copy(dst=out[:, k:k + 1], src=one)
+            return out
+
+        for a, b in ((3, 5), (100000, -100000), (2 ** 31 - 1, 1)):
+            want = [a * 4 + 1, 7 - a, a - b, a * b, -a, b, 2 * (a + b), b + 100000007]
+            self.same(kernel(np.array([[a, b]], np.int32)), [[(n + 2 ** 31) % 2 ** 32 - 2 ** 31 for n in want]])
+
+    def test_places_and_trips(self) -> None:
+        @nki.jit
+        def kernel(x, at):
+            t, out = nl.load(at), nl.ndarray((2, 8, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+            i = nisa.scalar_load(t)
+            row, total = nl.ndarray((8, 4), dtype=nl.float32, buffer=nl.sbuf), nl.zeros((8, 4), dtype=nl.float32)
+            nisa.dma_copy(dst=row, src=x.select(0, i * 2 - 1))
+            nisa.dma_copy(dst=out[0], src=row)
+
+            def body(k):
+                nisa.dma_copy(dst=row, src=x.select(0, k))
+                nisa.tensor_tensor(dst=total, data1=total, data2=row, op=nl.add)
+
+            nl.fori_loop(1, i + 1, body)
+            nl.while_loop(i, lambda left: (body(left), left - 1)[1])
+            nisa.dma_copy(dst=out[1], src=total)
+            return out
+
+        x = np.random.RandomState(0).rand(6, 8, 4).astype(np.float32)
+        for i in (1, 3):
+            self.close(kernel(x, np.array([[i]], np.int32)), np.stack([x[2 * i - 1], 2 * x[1:i + 1].sum(0)]))
+
+    def test_mistakes(self) -> None:
+        one = np.ones((1, 1), np.int32)
+        for words, body in (("a comparison of a scalar has no result", lambda t: nisa.scalar_load(t) < 3),
+                            ("src is .*float32.*expected a tensor of one int32", lambda t: nisa.scalar_load(nl.copy(t, dtype=nl.float32)))):
+            with self.assertRaisesRegex(TypeError, r"test_v06.py:\d+: scalar\w*: " + words):
+                nki.jit(lambda x: body(nl.load(x)))(one)
+
+
 class TwoCores(Case):
     """kernel[2]: both programs may store what does not depend on the program."""
 
@@ -450,6 +497,17 @@ class TwoCores(Case):
         own, all_ = kernel[2](x)
         self.close(all_, np.exp(x))
         self.same(own, x + 1)
+
+    def test_alike_by_way_of_a_tensor_of_their_own(self) -> None:
+        @nki.jit
+        def kernel(x):
+            own, out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.private_hbm), nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(own, nl.exp(nl.load(x)))
+            nl.store(out, nl.load(own))
+            return out
+
+        x = np.random.RandomState(0).rand(8, 5).astype(np.float32)
+        self.close(kernel[2](x), np.exp(x))
 
     def test_different(self) -> None:
         @nki.jit

@@ -5,7 +5,9 @@ to the same place. The first program stores them here: nothing else of what prog
 """
 from __future__ import annotations
 
-from typing import List, Set
+from typing import List, Sequence, Set
+
+import numpy as np
 
 from ._finish import _WRITTEN
 from ._index import Expr, Variable
@@ -18,7 +20,7 @@ def store_once(t: Trace) -> None:
     if t.interface != "v06" or not t.symbolic_grid or all(n == 1 for n in t.grid):
         return
     records = [r for r in t.records if isinstance(r, Instruction)]
-    own = _different(records, set(t.grid_variables))
+    own = _different(records, t.grid_variables)
     read = {o.object.uid for r in records for n, o in r.operands.items() if n not in _WRITTEN}
     for r in records:
         dst = r.operands.get("dst")
@@ -30,18 +32,27 @@ def store_once(t: Trace) -> None:
         t.notes.append("stored by the first program: %s:%d: all programs store the same values" % r.where)
 
 
-def _varies(o: Operand, grid: Set[Variable]) -> bool:
-    return bool(grid & set(o.variables())) or o.index is not None and _varies(o.index[2], grid)
+def _own_part(o: Operand, grid: Sequence[Variable]) -> Operand:
+    """An operand as its program sees it: of a tensor that each program has for itself, without where the program's own lies."""
+    if not o.object.private or o.dtype != o.object.dtype or not isinstance(o.offset, Expr):
+        return o
+    own = {v: int(np.prod(o.object.shape[k + 1:], dtype=np.int64)) for k, v in enumerate(grid)}
+    terms = tuple((v, n) for v, n in o.offset.terms if own.get(v) != n)
+    return Operand(o.object, o.dtype, Expr((), o.offset.base, terms, ()), o.dims, o.clips, o.index)
 
 
-def _different(records: List[Instruction], grid: Set[Variable]) -> Set[int]:
+def _varies(o: Operand, grid: Sequence[Variable]) -> bool:
+    return bool(set(grid) & set(_own_part(o, grid).variables())) or o.index is not None and _varies(o.index[2], grid)
+
+
+def _different(records: List[Instruction], grid: Sequence[Variable]) -> Set[int]:
     """Objects whose elements, or places, differ between programs."""
     found: Set[int] = set()
     while True:
         before = len(found)
         for r in records:
             varies = any(_varies(o, grid) for o in r.operands.values()) or any(
-                isinstance(x, Expr) and grid & {v for v, _ in x.terms} for x in r.numbers.values())
+                isinstance(x, Expr) and set(grid) & {v for v, _ in x.terms} for x in r.numbers.values())
             reads = [o.object for n, o in r.operands.items() if n not in _WRITTEN] + [
                 o.index[2].object for o in r.operands.values() if o.index is not None]
             if varies or any(o.uid in found for o in reads):

@@ -19,7 +19,7 @@ class Object:
     """A tensor in HBM or a tile in SBUF or PSUM."""
 
     __slots__ = ("uid", "space", "shape", "dtype", "partitions", "elements", "name", "role", "data", "address", "depth",
-                 "position", "zeroed", "written", "where", "is_result", "assigned")
+                 "position", "zeroed", "written", "where", "is_result", "assigned", "private")
 
     def __init__(self, uid: int, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: str):
         self.uid = uid
@@ -38,6 +38,7 @@ class Object:
         self.written = False
         self.where: Tuple[str, int] = ("", 0)
         self.is_result = False  # a tile made for an instruction's result, of which a mask may have left nothing
+        self.private = False  # HBM: a part for each program
         self.assigned = False  # assigned to by the kernel, perhaps under a mask that left nothing
 
     @property

@@ -150,6 +150,7 @@ def _hbm(t: Any, sizes: List[int], d: np.dtype, name: Optional[str], b: Buffer) 
         return v
     if b.kind == "private_hbm" and any(n > 1 for n in t.grid) and t.program is None:  # one for each program
         whole = t.hbm(list(t.grid) + sizes, d, name)
+        whole.object.private = True
         return whole[tuple(t.program_id(k) for k in range(len(t.grid)))]
     return t.hbm(sizes, d, name)
 

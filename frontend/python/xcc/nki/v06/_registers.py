@@ -5,10 +5,14 @@ A register that was loaded from a tile stands for that element: it can be stored
 """
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Union
+
+import numpy as np
 
 from ... import dtypes
 from .. import _move
+from .._compute import emit_binary
 from .._core import as_tile, emit_copy, emit_dma, emit_fill, result
 from .._errors import NkiTypeError, error
 from .._index import Expr
@@ -40,6 +44,81 @@ class VirtualRegister:
 
     def __repr__(self) -> str:
         return "<register %r>" % (self.value,)
+
+
+class NkiScalar:
+    """An integer of 32 bits that a kernel computes with: +, - and * give another one, and wrap. As an address, a loop's bound or a
+    condition it is as a register is."""
+
+    def __init__(self, value: Union[int, Expr, View]):
+        self.value = value
+
+    def _joined(self, op: str, a: Any, b: Any) -> Any:
+        if not all(isinstance(x, (int, np.integer, Expr, NkiScalar)) for x in (a, b)):
+            return NotImplemented
+        x, y = (v.value if isinstance(v, NkiScalar) else v for v in (a, b))
+        if isinstance(x, View) or isinstance(y, View):
+            t = result((1, 1), dtypes.int32)
+            emit_binary(t, op, _one(x), _one(y), "scalar")
+            return NkiScalar(t)
+        exact = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}[op](x, y)
+        return NkiScalar(exact if isinstance(exact, Expr) else (exact + 2 ** 31) % 2 ** 32 - 2 ** 31)
+
+    __add__ = lambda self, x: self._joined("add", self, x)  # noqa: E731
+    __radd__ = lambda self, x: self._joined("add", x, self)  # noqa: E731
+    __sub__ = lambda self, x: self._joined("sub", self, x)  # noqa: E731
+    __rsub__ = lambda self, x: self._joined("sub", x, self)  # noqa: E731
+    __mul__ = lambda self, x: self._joined("mul", self, x)  # noqa: E731
+    __rmul__ = lambda self, x: self._joined("mul", x, self)  # noqa: E731
+
+    def __neg__(self) -> Any:
+        return 0 - self
+
+    def __pos__(self) -> Any:
+        return self
+
+    def _compared(self, other: object) -> Any:
+        raise error("scalar", "a comparison of a scalar has no result that a kernel could use; compare tiles (nisa.tensor_scalar, op0=nl.less) and load "
+                    "what comes of it, or let a loop end by the scalar itself, nl.while_loop(scalar, body)", NkiTypeError)
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def __index__(self) -> int:
+        return int(value_of(self.value, "a loop or a condition") if isinstance(self.value, View) else self.value)
+
+    __int__ = __index__
+
+    def __bool__(self) -> bool:
+        return bool(self.__index__())
+
+
+def _one(x: Any) -> View:
+    """A number as a tile of one element."""
+    if isinstance(x, View):
+        return x
+    x = int(x)
+    if abs(x) >= 2 ** 24:  # what fills a tile is f32
+        return _move.load(_move.constant(np.array([[x]], np.int32)), api="scalar")
+    t = result((1, 1), dtypes.int32)
+    emit_fill(t, float(x), "scalar")
+    return t
+
+
+def scalar_load(src: View, name: Any = None) -> NkiScalar:
+    """A tensor's only element, an int32, as it is now."""
+    if not isinstance(src, View) or src.size != 1 or src.dtype != dtypes.int32:
+        raise error("scalar_load", "src is %r, expected a tensor of one int32 (scalars of 64 bits do not exist here)" % (src,), NkiTypeError)
+    r = VirtualRegister()
+    register_load(r, src)
+    return NkiScalar(r.value)  # type: ignore[arg-type]
+
+
+def scalar_store(dst: View, value: Any, name: Any = None) -> None:
+    """A tensor's only element, an int32, = value."""
+    if not isinstance(dst, View) or dst.size != 1 or dst.dtype != dtypes.int32:
+        raise error("scalar_store", "dst is %r, expected a tensor of one int32" % (dst,), NkiTypeError)
+    register_store(dst, value if isinstance(value, VirtualRegister) else _one(value.value if isinstance(value, NkiScalar) else value))
 
 
 def register_alloc(x: Optional[int] = None, name: Any = None) -> VirtualRegister:

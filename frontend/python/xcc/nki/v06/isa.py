@@ -22,7 +22,8 @@ from .._keywords import check_keywords as _check_keywords
 from .._ops import op_name as _op_name
 from .._tensor import View as _View, merge_dims as _merge_dims, split_dims as _split_dims
 from .._trace import need_trace as _need_trace
-from ._registers import VirtualRegister, register_alloc, register_load, register_move, register_store  # noqa: F401
+from ._registers import (NkiScalar, VirtualRegister, register_alloc, register_load, register_move, register_store, scalar_load,  # noqa: F401
+                         scalar_store)
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
