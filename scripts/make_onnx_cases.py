@@ -411,6 +411,14 @@ case('Gemm_beta_0',[h.make_node('Gemm',['a','b','c'],['y'],alpha=.5,beta=0.),h.m
 far=np.array([-np.inf,np.inf,np.nan,-3e38,3e38,-100,-90,-8,-7.75,-1e-40,0,-0.,1e-40,.5,30,89,-np.inf],np.float32)
 case('activations_infinite',[h.make_node('Gelu',['x'],['a']),h.make_node('Gelu',['x'],['b'],approximate='tanh'),h.make_node('Mish',['x'],['c']),h.make_node('Sigmoid',['x'],['s']),h.make_node('Mul',['x','s'],['d']),h.make_node('HardSwish',['x'],['e'])],{'x':far},['a','b','c','d','e'],opsets=(('',22),))
 
+# ---- two sequences aligned ----
+rng=np.random.default_rng(28)
+case('DynamicTimeWarping',[M('DynamicTimeWarping',['x'],['y']),M('DynamicTimeWarping',['t'],['z']),M('DynamicTimeWarping',['v'],['w'])],
+     {'x':f32(1,9,7),'t':rng.integers(-1,2,(6,11)).astype(np.float32),'v':np.where(rng.random((5,4))<.2,np.inf,f32(5,4)).astype(np.float32)},['y','z','w'],opsets=MS)
+source=np.array([5,6,7,5,6,8,9])
+case('BifurcationDetector',[M('BifurcationDetector',['s','c','p','q'],['t','m'],min_ngram_size=1,max_ngram_size=3),M('BifurcationDetector',['s','d','z'],['u','n'],min_ngram_size=2,max_ngram_size=2),M('BifurcationDetector',['s','c','e','k'],['v','o']),M('BifurcationDetector',['s','k','z'],['w','r'])],
+     {'s':source,'c':np.array([1,2,5,6]),'p':np.array(2),'q':np.array([7,5,6,4,4,4]),'d':np.array([1,5,6]),'z':np.array(0),'e':np.array(7),'k':np.array([8])},['t','m','u','n','v','o','w','r'],opsets=MS)
+
 # ---- backwards from before the first element: that one alone ----
 rng=np.random.default_rng(27)
 L=lambda *v:np.array(v,np.int64)

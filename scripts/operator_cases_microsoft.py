@@ -463,7 +463,25 @@ def words():
         yield M("WordConvEmbedding", inputs, **k)
 
 
-FAMILIES = [words, quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
+def alignments():
+    for _ in range(60):
+        rows, columns = rng.integers(1, 8, 2)
+        costs = f(rows, columns)
+        costs[rng.random((rows, columns)) < .1] = one(np.inf, 1, np.nan)
+        yield M("DynamicTimeWarping", [one(costs, costs[None], np.round(costs))])
+        n, most = int(rng.integers(1, 9)), int(rng.integers(2, 5))
+        start, k = int(rng.integers(0, n + 1)), one({}, dict(min_ngram_size=int(rng.integers(1, 3)), max_ngram_size=int(rng.integers(2, 5))))
+        source, tokens = rng.integers(0, most, n), rng.integers(0, most, int(rng.integers(1, 6)))
+        predicted = one(rng.integers(0, most, n - start + 1), np.append(source[start:], 1))
+        yield M("BifurcationDetector", [source, tokens, np.array(start), predicted], 2, **k)
+        yield M("BifurcationDetector", [source, tokens, np.array(start)], 2, **k)
+    yield M("DynamicTimeWarping", [f(2, 3, 4)])
+    source = np.array([1, 2, 3])
+    for start, predicted, k in ((4, 1, {}), (-1, 5, {}), (1, 2, {}), (1, 4, {}), (0, 4, dict(min_ngram_size=0)), (0, 4, dict(min_ngram_size=4))):
+        yield M("BifurcationDetector", [source, source, np.array(start), np.ones(predicted, np.int64)], 2, **k)
+
+
+FAMILIES = [alignments, words, quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
 def cases(pattern=""):

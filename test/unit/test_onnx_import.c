@@ -291,67 +291,70 @@ static void messages(void **state)
 }
 
 /* What operators of com.microsoft refuse; s is a scalar, i a shape. */
+static const struct {
+    const char *op, *in, *attribute;
+    int64_t value;
+    const char *expected;
+} refused[] = {
+    {"ScaledSiLU", "x x", NULL, 0, "'scale' has rank 2, expected a scalar"},
+    {"GatedAdd", "x x s", NULL, 0, "'gate' has rank 0, expected 2, that of the first input"},
+    {"GatedAdd", "x s x", NULL, 0, "'Y' has rank 0, expected 2"},
+    {"GatedAdd", "x x x x x", NULL, 0, "5 inputs, expected 3 to 4"},
+    {"GatedRMSNorm", "x x x", NULL, 0, "'scale' has rank 2 and the first input rank 2, expected 1, and 1 or more"},
+    {"BranchwiseRMSNorm", "x", "num_branches", -1, "'X' of rank 2 with 'num_branches' -1, expected"},
+    {"BranchwiseRMSNorm", "x s", NULL, 0, "'scale' has rank 0, expected 1 or 2"},
+    {"LinearAttentionGate", "x s s", NULL, 0, "'dt_bias' has rank 0 and the first input rank 2"},
+    {"UnfoldTensor", "x", "size", 0, "'size' and 'step' are 0 and 1, expected 1 to 2147483647"},
+    {"UnfoldTensor", "x", "step", 1, "attribute 'size' is missing"},
+    {"NGramRepeatBlock", "i x", "ngram_size", 0, "attribute 'ngram_size' is 0, expected 1 to 2147483647"},
+    {"NGramRepeatBlock", "i x", "ngram_size", 2, "'input_ids' has rank 1 and 'scores' rank 2, expected 2 and 2"},
+    {"CausalConvWithState", "x x", NULL, 0, "'input' has rank 2 and 'weight' rank 2, expected 3 and 3"},
+    {"CausalConvWithState", "x x", "ndim", 2, "attribute 'ndim' is 2, only 1 is supported"},
+    {"CausalConvWithState", "x x", "dilation", 0, "attribute 'dilation' is 0, expected 1 to 2147483647"},
+    {"LinearAttention", "x x x", "q_num_heads", 2, "attribute 'kv_num_heads' is missing"},
+    {"MoE", "x x x", NULL, 0, "the number of experts is not known; give the shape of 'router_probs'"},
+    {"MoE", "x s x - x", NULL, 0, "rank 2 and 'router_probs' rank 0, expected 2 or 3, and 2"},
+    {"MoE", "x x x - x", "swiglu_limit_after_activation", 1, "is 1, only 0 is supported"},
+    {"MoEGroupRouter", "x s", "top_k", 1, "rank 2 and 'expert_bias' rank 0, expected 2 or more, and 1"},
+    {"HyperConnectionPreMix", "x x", "num_branches", -1, "'streams' of rank 2 with 'num_branches' -1, expected"},
+    {"HyperConnectionPreMix", "x s", NULL, 0, "'pre_mix' has rank 0, expected 1"},
+    {"EngramGate", "x x x x x", NULL, 0, "'key' has rank 2, expected 4"},
+    {"MRotaryEmbedding", "x i x x", NULL, 0, "attribute 'mrope_section' is missing"},
+    {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 0, "attribute 'num_heads' is 0, expected 1 or more"},
+    {"DecoderMaskedMultiHeadAttention", "x - x", "num_heads", 1, "input 1 is left out: packed queries"},
+    {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 1, "ranks 2, 2 and 2, expected 3, and 3 or 4 twice"},
+    {"GatedDeltaNet", "x x x", NULL, 0, "'decay' is left out, with this update_rule it is needed"},
+    {"GatedDeltaNet", "x - x - x x x", NULL, 0, "one of 'key' and 'value' is left out"},
+    {"GatedDeltaNet", "x x x - x x x", NULL, 0, "'initial_state' has rank 2, expected 4"},
+    {"DynamicTimeWarping", "s", NULL, 0, "costs have rank 0, expected 2 or 3"},
+    {"BifurcationDetector", "i i i", NULL, 0, "operand 2 has rank 1, expected 0"},
+    {"MurmurHash3", "x x", NULL, 0, "2 inputs, expected 1 to 1"},
+    {"SparseAttention", "x x x", "num_heads", 2, "attribute 'kv_num_heads' is missing"},
+    {"NGramHashMapping", "i i i", "pad_id", 0, "attribute 'max_ngram_size' is missing"},
+    {"ConvTransposeWithDynamicPads", "x x", NULL, 0, "'Pads' is left out"},
+    {"ConvTransposeWithDynamicPads", "x x i", NULL, 0, "rank 2 and 'Pads' rank 1, expected 3 or more, and 1"},
+    {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
+};
+
 static void contrib_messages(void **state)
 {
-    static const struct {
-        const char *op, *in, *attribute;
-        int64_t value;
-        const char *expected;
-    } cases[] = {
-        {"ScaledSiLU", "x x", NULL, 0, "'scale' has rank 2, expected a scalar"},
-        {"GatedAdd", "x x s", NULL, 0, "'gate' has rank 0, expected 2, that of the first input"},
-        {"GatedAdd", "x s x", NULL, 0, "'Y' has rank 0, expected 2"},
-        {"GatedAdd", "x x x x x", NULL, 0, "5 inputs, expected 3 to 4"},
-        {"GatedRMSNorm", "x x x", NULL, 0, "'scale' has rank 2 and the first input rank 2, expected 1, and 1 or more"},
-        {"BranchwiseRMSNorm", "x", "num_branches", -1, "'X' of rank 2 with 'num_branches' -1, expected"},
-        {"BranchwiseRMSNorm", "x s", NULL, 0, "'scale' has rank 0, expected 1 or 2"},
-        {"LinearAttentionGate", "x s s", NULL, 0, "'dt_bias' has rank 0 and the first input rank 2"},
-        {"UnfoldTensor", "x", "size", 0, "'size' and 'step' are 0 and 1, expected 1 to 2147483647"},
-        {"UnfoldTensor", "x", "step", 1, "attribute 'size' is missing"},
-        {"NGramRepeatBlock", "i x", "ngram_size", 0, "attribute 'ngram_size' is 0, expected 1 to 2147483647"},
-        {"NGramRepeatBlock", "i x", "ngram_size", 2, "'input_ids' has rank 1 and 'scores' rank 2, expected 2 and 2"},
-        {"CausalConvWithState", "x x", NULL, 0, "'input' has rank 2 and 'weight' rank 2, expected 3 and 3"},
-        {"CausalConvWithState", "x x", "ndim", 2, "attribute 'ndim' is 2, only 1 is supported"},
-        {"CausalConvWithState", "x x", "dilation", 0, "attribute 'dilation' is 0, expected 1 to 2147483647"},
-        {"LinearAttention", "x x x", "q_num_heads", 2, "attribute 'kv_num_heads' is missing"},
-        {"MoE", "x x x", NULL, 0, "the number of experts is not known; give the shape of 'router_probs'"},
-        {"MoE", "x s x - x", NULL, 0, "rank 2 and 'router_probs' rank 0, expected 2 or 3, and 2"},
-        {"MoE", "x x x - x", "swiglu_limit_after_activation", 1, "is 1, only 0 is supported"},
-        {"MoEGroupRouter", "x s", "top_k", 1, "rank 2 and 'expert_bias' rank 0, expected 2 or more, and 1"},
-        {"HyperConnectionPreMix", "x x", "num_branches", -1, "'streams' of rank 2 with 'num_branches' -1, expected"},
-        {"HyperConnectionPreMix", "x s", NULL, 0, "'pre_mix' has rank 0, expected 1"},
-        {"EngramGate", "x x x x x", NULL, 0, "'key' has rank 2, expected 4"},
-        {"MRotaryEmbedding", "x i x x", NULL, 0, "attribute 'mrope_section' is missing"},
-        {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 0, "attribute 'num_heads' is 0, expected 1 or more"},
-        {"DecoderMaskedMultiHeadAttention", "x - x", "num_heads", 1, "input 1 is left out: packed queries"},
-        {"DecoderMaskedMultiHeadAttention", "x x x", "num_heads", 1, "ranks 2, 2 and 2, expected 3, and 3 or 4 twice"},
-        {"GatedDeltaNet", "x x x", NULL, 0, "'decay' is left out, with this update_rule it is needed"},
-        {"GatedDeltaNet", "x - x - x x x", NULL, 0, "one of 'key' and 'value' is left out"},
-        {"GatedDeltaNet", "x x x - x x x", NULL, 0, "'initial_state' has rank 2, expected 4"},
-        {"MurmurHash3", "x x", NULL, 0, "2 inputs, expected 1 to 1"},
-        {"SparseAttention", "x x x", "num_heads", 2, "attribute 'kv_num_heads' is missing"},
-        {"NGramHashMapping", "i i i", "pad_id", 0, "attribute 'max_ngram_size' is missing"},
-        {"ConvTransposeWithDynamicPads", "x x", NULL, 0, "'Pads' is left out"},
-        {"ConvTransposeWithDynamicPads", "x x i", NULL, 0, "rank 2 and 'Pads' rank 1, expected 3 or more, and 1"},
-        {"MatMulInteger16", "x x", NULL, 0, "operand 0 is f32, expected i16"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct imported_model *m = new_model();
         struct diag d;
         Onnx__NodeProto *sum = node("", "ReduceSum", "x", "s");
-        Onnx__NodeProto *n = node("com.microsoft", cases[i].op, cases[i].in, "y");
+        Onnx__NodeProto *n = node("com.microsoft", refused[i].op, refused[i].in, "y");
         Onnx__AttributeProto *keep = attribute(sum, "keepdims", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
         keep->has_i = 1;
-        if (cases[i].attribute) {
-            Onnx__AttributeProto *a = attribute(n, cases[i].attribute, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
-            a->has_i = 1, a->i = cases[i].value;
+        if (refused[i].attribute) {
+            Onnx__AttributeProto *a = attribute(n, refused[i].attribute, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+            a->has_i = 1, a->i = refused[i].value;
         }
         add(m, sum);
         add(m, node("", "Shape", "x", "i"));
         add(m, n);
         assert_null(import(m, NULL, &d));
-        if (!strstr(d.text, cases[i].expected))
-            fail_msg("'%s' lacks '%s'", d.text, cases[i].expected);
+        if (!strstr(d.text, refused[i].expected))
+            fail_msg("'%s' lacks '%s'", d.text, refused[i].expected);
     }
 }
 
