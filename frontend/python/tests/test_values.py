@@ -9,6 +9,7 @@ import neuronxcc.nki as nki1
 import neuronxcc.nki.compiler as ncc
 import neuronxcc.nki.isa as nisa1
 import neuronxcc.nki.language as nl1
+from neuronxcc.nki._private.private_api import do_while
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -216,6 +217,25 @@ class Instructions(Case):
 
         a, b = f32(300, 7), f32(300, 7, seed=1)
         self.same(kernel(a, b), a + b)
+
+    def test_do_while(self) -> None:
+        """A body that runs once, and again as long as it leaves a number other than 0."""
+        @nki1.jit
+        def kernel(x, go):
+            out, more = nl1.ndarray(x.shape, dtype=x.dtype, buffer=nl1.shared_hbm), nl1.ndarray((1, 1), dtype=nl1.uint8, buffer=nl1.hbm)
+            t, at = nl1.load(x), nl1.zeros((1, 1), dtype=nl1.int32)
+            with do_while(more):
+                t[...] = nl1.multiply(t, 2.0)
+                at[...] = nl1.add(at, 1)
+                nl1.store(more, nl1.load(go[at[nl1.arange(1)[:, None], 0], nl1.arange(1)[None, :]]))
+                nl1.store(out, t)
+                return out
+
+        x = f32(8, 4)
+        for flags, trips in (([1, 0, 1], 1), ([0, 1, 1, 0], 3)):
+            self.same(kernel(x, np.array(flags, np.uint8)[:, None]), x * 2 ** trips)
+        with self.assertRaisesRegex(NotImplementedError, r"test_values.py:.*known only when the kernel runs, and another trip of do_while needs it"):
+            kernel.compile(nki.TensorSpec((8, 4), nl1.float32), nki.TensorSpec((3, 1), nl1.uint8))
 
     def test_while(self) -> None:
         @nki.jit

@@ -56,11 +56,14 @@ class NeedValue(BaseException):
 
 
 class NeedRewrite(BaseException):
-    """A function joins masks by and, or, not: it must be traced from a rewritten syntax tree."""
+    """A function joins masks by and, or, not, or repeats a `with`: it must be traced from a rewritten syntax tree. otherwise: what to
+    say where there is none."""
 
-    def __init__(self, code: object):
-        super().__init__("and/or/not between masks")
+    def __init__(self, code: object, otherwise: str = ""):
+        super().__init__("a function needs another form")
         self.code = code
+        self.otherwise = otherwise or ("a condition on an index array has no single value: Python's `if`, `and`, `or` cannot decide by it; "
+                                       "join masks by & and |, and give them as mask=, or use nl.where")
         self.where = user_location()
 
 

@@ -6,17 +6,19 @@ depends on is run as a program of its own, and tracing goes on with the value. W
 from __future__ import annotations
 
 import copy
+import sys
 from typing import Any, Callable, List, Sequence, Set
 
 import numpy as np
 
 from .. import dtypes
 from ._build import Builder
-from ._core import emit_dma
-from ._errors import NeedValue, NkiNotSupported, error
+from ._core import emit_dma, result
+from ._errors import NeedRewrite, NeedValue, NkiNotSupported, NkiTypeError, error
 from ._finish import finish
 from ._races import WRITTEN
 from ._record import Instruction, Object
+from ._source import is_rewritten
 from ._tensor import View
 from ._trace import Meeting, Trace, need_trace, tracing
 
@@ -38,6 +40,25 @@ def value_of(tile: View, what: str) -> int:
 
 
 _MOST = 1000
+
+
+class do_while:  # noqa: N801 - a name of the interface
+    """`with do_while(condition):` runs its body, and again as long as the condition, a tensor of one element that the body writes, is not 0."""
+
+    def __init__(self, condition: View):
+        need_trace("do_while")
+        if not isinstance(condition, View) or condition.size != 1:
+            raise error("do_while", "condition is %r, expected a tensor of one element" % (condition,), NkiTypeError)
+        code = sys._getframe(1).f_code
+        if not is_rewritten(code):
+            raise NeedRewrite(code, "do_while: the function's source is not at hand, or `with do_while(...)` is not a statement of its own: its body "
+                              "cannot be repeated")
+        self.condition = condition
+
+    def again(self) -> bool:
+        t = result((1, 1), dtypes.int32)
+        emit_dma(t, self.condition.like(self.condition.offset, [(1, 1), (1, 1)], 0), "do_while")
+        return value_of(t, "another trip of do_while") != 0
 
 
 def run_up_to(t: Trace, tile: View, run: Callable[[Any, Sequence[Object]], Sequence[np.ndarray]]) -> int:

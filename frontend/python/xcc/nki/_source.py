@@ -229,7 +229,18 @@ def negate(x: Any) -> Any:
 
 
 class _Rewrite(ast.NodeTransformer):
-    """`and`, `or`, `not` and chained comparisons as calls of the functions above."""
+    """`and`, `or`, `not` and chained comparisons as calls of the functions above; `with do_while(condition)` as a loop."""
+
+    def visit_With(self, node: ast.With) -> Any:  # noqa: N802
+        self.generic_visit(node)
+        call = node.items[0].context_expr
+        if len(node.items) > 1 or not isinstance(call, ast.Call) or getattr(call.func, "id", getattr(call.func, "attr", None)) != "do_while":
+            return node
+        last = node.body.pop() if isinstance(node.body[-1], ast.Return) else None  # of what is repeated: it comes in the end
+        again = ast.parse("__xcc_trips = None\nwhile True:\n    if not __xcc_trips.again():\n        break").body
+        again[0].value = call  # type: ignore[attr-defined]
+        again[1].body[:0] = node.body  # type: ignore[attr-defined]
+        return [ast.copy_location(s, node) for s in again] + ([last] if last is not None else [])
 
     def _call(self, name: str, args: List[ast.expr], at: ast.AST) -> ast.Call:
         return ast.copy_location(ast.Call(ast.Name("__xcc_%s" % name, ast.Load()), args, []), at)
@@ -275,6 +286,10 @@ def _inner_code(module: types.CodeType, name: str) -> Optional[types.CodeType]:
                     return k
                 todo.append(k)
     return None
+
+
+def is_rewritten(code: types.CodeType) -> bool:
+    return code in _made
 
 
 def rewrite(code: types.CodeType) -> bool:

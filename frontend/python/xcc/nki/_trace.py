@@ -336,8 +336,7 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
                 unroll |= {v.key for r in t.records if isinstance(r, LoopBegin) for v in (r.variable,)}
         except NeedRewrite as need:
             if not rewrite(need.code):  # type: ignore[arg-type]
-                raise NkiTypeError("%s:%d: a condition on an index array has no single value: Python's `if`, `and`, `or` cannot decide by it; "
-                                   "join masks by & and |, and give them as mask=, or use nl.where" % need.where) from None
+                raise NkiTypeError("%s:%d: %s" % (need.where + (need.otherwise,))) from None
         except (TypeError, ValueError, AttributeError, LookupError) as e:
             if not isinstance(e, NkiError):
                 with_place(e)
