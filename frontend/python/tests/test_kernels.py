@@ -586,6 +586,21 @@ class Chosen(Case):
         x = f32(3, 2, 8)
         self.close(nki.jit(kernel)(x), np.exp(x[:, 0]))
 
+    def test_partitions_of_fewer_dims(self) -> None:
+        """An index array (P, 1, 1) beside others of four dims names partitions, also where it has as many elements as another axis."""
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            p = nl.arange(x.shape[0])[:, None, None]
+            _, i, j, k = (nl.arange(n)[tuple(slice(None) if a == axis else None for a in range(4))] for axis, n in enumerate((1,) + x.shape[1:]))
+            t = nl.load(x[p, i, j, k])
+            self.assertEqual(t.shape, x.shape)
+            nl.store(out[p, i, j, k], nl.exp(t[p, i, j, k]))
+            return out
+
+        for shape in ((5, 3, 4, 2), (4, 4, 4, 4), (5, 1, 6, 2), (3, 3, 1, 1)):
+            x = f32(*shape)
+            self.close(nki.jit(kernel)(x), np.exp(x))
+
     def test_sizes_that_are_quotients(self) -> None:
         x = f32(4, 12)
         self.same(nki.jit(lambda t: nl.copy(nl.load(t).reshape((4, 12 / 4, 4))))(x), x.reshape(4, 3, 4))

@@ -625,8 +625,8 @@ def _advanced(view: View, keys: List[object]) -> View:
 
 
 def _partitions_first(keys: List[object], partition: int) -> List[object]:
-    """Index arrays that NumPy's rule cannot join, or by which `partition` would run along a free dim, with those of shape (P, 1, 1)
-    seen as (P, 1, 1, 1) beside others of four dims."""
+    """Index arrays that NumPy's rule cannot join, or by which `partition` would run along a free dim, or that leave the first axis free, with
+    those of shape (P, 1, 1) seen as (P, 1, 1, 1) beside others of four dims."""
     arrays = [k for k in keys if isinstance(k, Expr) and k.shape]
     rank = max([len(k.shape) for k in arrays] + [0])
     short = [k for k in arrays if len(k.shape) < rank and all(n == 1 for n in k.shape[1:])]
@@ -634,11 +634,16 @@ def _partitions_first(keys: List[object], partition: int) -> List[object]:
         return keys
     try:
         broadcast_shapes([k.shape for k in arrays])
-        if not (0 <= partition < len(keys) and any(k is keys[partition] for k in short)):
+        if not (0 <= partition < len(keys) and any(k is keys[partition] for k in short)) and not _first_is_free(arrays, short, rank):
             return keys
     except NkiTypeError:
         pass
     return [k.reshape(k.shape + (1,) * (rank - len(k.shape))) if isinstance(k, Expr) and any(k is s for s in short) else k for k in keys]
+
+
+def _first_is_free(arrays: List[Expr], short: List[Expr], rank: int) -> bool:
+    """Whether NumPy's rule would leave the first axis, which is a tile's partitions, to nobody."""
+    return any(s.shape[0] > 1 for s in short) and all(k.shape[0] == 1 for k in arrays if len(k.shape) == rank)
 
 
 def _slices_to_arrays(view: View, keys: List[object]) -> List[object]:
