@@ -63,6 +63,24 @@ class EmptiedRows(Case):
 
                     self.kept(kernel, mask, model)
 
+    def test_trips_that_leave_nothing(self) -> None:
+        """Of a loop that is traced once: the last trips lie beyond the tensor."""
+        for loop in (nl.sequential_range, nl.static_range):
+            def kernel(x: Any) -> Any:
+                out = nl.ndarray((2, SHAPE[0], 1), dtype=nl.float32, buffer=nl.shared_hbm)
+                total, last = nl.zeros((SHAPE[0], 1), dtype=nl.float32), nl.full((SHAPE[0], 1), EMPTY, dtype=nl.float32)
+                p, f = nl.arange(SHAPE[0])[:, None], nl.arange(8)[None, :]
+                for i in loop(5):
+                    inside = i * 8 + f < SHAPE[1]
+                    t = nl.load(x[p, i * 8 + f], mask=inside)
+                    total += nl.sum(t, axis=1, mask=inside)
+                    last[...] = nisa.tensor_reduce(np.max, t, axis=1, mask=inside, keepdims=True)
+                nl.store(out[0], total)
+                nl.store(out[1], last)
+                return out
+
+            self.close(nki.jit(kernel)(X), np.stack([X.sum(1, keepdims=True), X[:, 16:].max(1, keepdims=True)]), 1e-5, 1e-5)
+
     def test_transposes(self) -> None:
         def kernel(x: Any) -> Any:
             p, f = nl.arange(SHAPE[0])[:, None], nl.arange(SHAPE[1])[None, :]

@@ -362,11 +362,11 @@ def reduce(op: str, x: object, axis: Any, dtype: object = None, mask: object = N
     region = region_of(mask, shape)
     d = x.dtype if dtype is None else dtypes.to_dtype(dtype)
     dst = result(reduced_shape(shape, axes, keepdims), d)
-    if region.empty:
-        emit_fill(dst, NEUTRAL.get(op, 0.0), api)
+    if region.empty or any(isinstance(region.bounds[k], Expr) and region.bounds[k].bounds()[0] <= 0 for k in axes):  # type: ignore[union-attr]
+        emit_fill(dst, NEUTRAL.get(op, 0.0), api)  # in trips that leave no element
     emit_reduce(dst, op, x, axes, api, region if not region.trivial else None, negate, True)
     kept = [k for k in range(len(shape)) if k not in axes]
-    dst.region = region.along(dst.shape, [k if k in kept else None for k in range(len(shape))] if keepdims else kept)
+    dst.region = region.along(dst.shape, [k if k in kept else None for k in range(len(shape))] if keepdims else kept, True)
     return dst
 
 

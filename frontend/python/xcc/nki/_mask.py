@@ -33,8 +33,9 @@ class Region:
     def trivial(self) -> bool:
         return not self.empty and not self.rest and self.counts == list(self.shape) and not any(b is not None for b in self.bounds)
 
-    def along(self, shape: Sequence[int], axes: Sequence[Optional[int]]) -> Optional["Region"]:
-        """What of a result the region leaves: axes says which axis of the region each of the shape's is, if any; None: all of it."""
+    def along(self, shape: Sequence[int], axes: Sequence[Optional[int]], whole: bool = False) -> Optional["Region"]:
+        """What of a result the region leaves: axes says which axis of the region each of the shape's is, if any; None: all of it. whole: none
+        of it in trips that leave no element along another axis."""
         out = Region(shape)
         out.empty = self.empty
         for k, axis in enumerate(axes):
@@ -42,6 +43,10 @@ class Region:
                 out.starts[k], out.counts[k], out.bounds[k] = self.starts[axis], self.counts[axis], self.bounds[axis]
         if self.rest and not self.empty:
             self._project(out, axes)
+        for k, b in enumerate(self.bounds):
+            free = next((n for n, bound in enumerate(out.bounds) if bound is None), None)
+            if whole and k not in axes and free is not None and isinstance(b, Expr) and b.bounds()[0] <= 0:
+                out._bound(free, b._scale(out.starts[free] + out.counts[free]))  # type: ignore[arg-type]
         return None if out.trivial else out
 
     def _project(self, out: "Region", axes: Sequence[Optional[int]]) -> None:

@@ -135,7 +135,7 @@ def reduce_into_register(family: str, value: View, op: str, command: Optional[st
         emit_reduce(part, op, value, axes, api, region)
         emit_binary(rows, op, rows, part, api)
     if res is not None:
-        kept = None if region is None else region.along((shape[0], 1), [0, None])
+        kept = None if region is None else region.along((shape[0], 1), [0, None], True)
         if negate:
             emit_scalars(seen_as_rows(res, shape[0]), rows, [("mul", -1.0, False)], api, kept)
         else:

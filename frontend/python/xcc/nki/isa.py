@@ -36,7 +36,7 @@ def _where(mask: Any, shape: Sequence[int]) -> Tuple[_Region, Optional[_Region]]
 
 def _rows_of(out: _View, region: _Region) -> _View:
     """The result for each row of a region of a tile."""
-    out.region = region.along(out.shape, [0] + [None] * (out.ndim - 1))
+    out.region = region.along(out.shape, [0] + [None] * (out.ndim - 1), True)
     return out
 
 
