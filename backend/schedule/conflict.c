@@ -56,11 +56,40 @@ static bool same_motion(const struct kernel *k, const struct ap *a, const struct
     return true;
 }
 
-static bool disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried)
+/* Bytes of a partition that a pattern of a tile covers, [low, high) modulo `row`, the bytes of one: dims that step over
+ * whole partitions do not count. False when not constant, or more than a partition's. */
+static bool columns(const struct ap *a, int64_t row, int64_t *low, int64_t *high)
+{
+    struct ap in = *a;
+    int64_t size = (int64_t)dtype_bytes(a->dtype);
+    in.rank = 0;
+    for (int i = 0; i < a->rank; i++)
+        if (!dim_is_const(a->dim[i].step) || a->dim[i].step * size % row)
+            in.dim[in.rank++] = a->dim[i];
+    return span(&in, low, high) && *high - *low <= row;
+}
+
+/* Two patterns of a tile lie beside each other in every partition. */
+static bool columns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b)
+{
+    const struct tile *t = &k->tiles[a->tensor];
+    int64_t alow, ahigh, blow, bhigh;
+    if (a->mem == MEM_HBM || !dim_is_const(t->elements) || t->elements <= 0)
+        return false;
+    int64_t row = t->elements * (int64_t)dtype_bytes(t->dtype);
+    if (!columns(a, row, &alow, &ahigh) || !columns(b, row, &blow, &bhigh))
+        return false;
+    int64_t gap = ((blow - alow) % row + row) % row; /* from one's first byte to the other's */
+    return gap >= ahigh - alow && gap + (bhigh - blow) <= row;
+}
+
+bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried)
 {
     int64_t alow, ahigh, blow, bhigh;
-    return same_motion(k, a, b, carried) && span(a, &alow, &ahigh) && span(b, &blow, &bhigh) &&
-           (ahigh <= blow || bhigh <= alow);
+    if (!same_motion(k, a, b, carried))
+        return false;
+    return (span(a, &alow, &ahigh) && span(b, &blow, &bhigh) && (ahigh <= blow || bhigh <= alow)) ||
+           (k->traced && columns_disjoint(k, a, b)); /* what lowering writes in parts stays together: few tiles live */
 }
 
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
@@ -95,7 +124,7 @@ static bool operands_overlap(const struct program *p, const struct kernel *k, co
     if (a->tensor != b->tensor || a->mem != b->mem)
         return true;
     struct ap x = insn_touched(m, i), y = insn_touched(n, j);
-    return !disjoint(k, &x, &y, carried);
+    return !patterns_disjoint(k, &x, &y, carried);
 }
 
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,

@@ -109,8 +109,20 @@ static enum placement schedule_chip(struct program *p, struct kernel *k, const s
     return schedule_once(p, k, m, true, d);
 }
 
+/* Instructions of its own, which may change without those of a copy of the kernel. */
+static void own_insns(struct program *p, struct kernel *k)
+{
+    k->insns = arena_copy(&p->arena, k->insns, sizeof *k->insns * (size_t)k->ninsns);
+    k->insns_cap = k->ninsns;
+    for (int i = 0; i < k->ninsns; i++) {
+        struct insn *n = &k->insns[i];
+        n->ap = arena_copy(&p->arena, n->ap, sizeof *n->ap * insn_info(n->op)->naps);
+    }
+}
+
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
+    k->traced = true;
     if (k->own_sync)
         return schedule_kernel(p, k, m, d);
     if (!m->strict) {
@@ -120,9 +132,12 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
     struct kernel loops = *k; /* tiles are merged in place where there is no room, instructions are copied */
     loops.tiles = arena_copy(&p->arena, k->tiles, sizeof *k->tiles * (size_t)k->ntiles);
     loops.tiles_cap = k->ntiles;
+    own_insns(p, k);
     unroll_loops(p, k, m, false);
+    join_row_sums(p, k);
+    rotate_tiles(p, k, m);
     enum placement placed = schedule_chip(p, k, m, d);
-    if (placed == NO_ROOM && k->insns != loops.insns) {
+    if (placed == NO_ROOM) {
         *k = loops;
         forget_places(k);
         placed = schedule_chip(p, k, m, d);

@@ -4,6 +4,8 @@
  *
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
  *   unroll.c      strict targets: loops of few iterations, written out
+ *   rotate.c      strict targets: tiles that are written again and again, become tiles in turn
+ *   row_sums.c    strict targets: sums of rows that the Scalar engine computes, made by it
  *   merge.c       strict targets: loads of the same elements, made one
  *   join.c        strict targets: transfers of neighbours, made one
  *   balance.c     strict targets: copies, sums and products, dealt out to engines
@@ -50,6 +52,10 @@ bool chain_kernels(struct program *p, const struct machine *m, struct diag *d);
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
 /* Of a kernel that has its order, those that are not too long for a chain: wholly. */
 void unroll_whole_loops(struct program *p, struct kernel *k, const struct machine *m);
+/* Row sums of what an activation writes become part of it. */
+void join_row_sums(const struct program *p, struct kernel *k);
+/* What is written into one tile again and again goes to copies of it in turn; after unroll_loops. */
+void rotate_tiles(struct program *p, struct kernel *k, const struct machine *m);
 /* Makes one of short loads of the same elements into tiles that nothing else writes; after unroll_loops. */
 void merge_loads(struct program *p, struct kernel *k);
 /* Makes one of transfers whose elements lie beside each other in rows of HBM; after unroll_loops. */
@@ -74,6 +80,8 @@ bool insn_is_structure(const struct insn *n); /* loop, end */
  * iterations of loops around both. Errs on the side of true. */
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
                     const struct insn *b, bool carried);
+/* Whether two patterns of one tensor have no element in common. Errs on the side of false. */
+bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried);
 
 /* Which instructions touch memory that another one touches too, one of them writing: all that may
  * conflict with it, itself included, in no order. In the arena. */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    MAX_INSNS = 384, /* of a kernel, loops written out: order.c compares pairs */
-    MAX_TURNS = 16,
+    MAX_INSNS = 640, /* of a kernel, loops written out: order.c compares pairs */
+    MAX_TURNS = 32,
     MAX_INSNS_WHOLE = 1024
 };
 

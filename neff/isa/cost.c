@@ -43,9 +43,7 @@ double transfer_ns(const struct machine *m, const struct insn *n, const int64_t 
 
 double piece_ns(const struct timing *t, double bytes)
 {
-    double overhead = t->dma_full_bytes / t->dma_engine_gbps - t->dma_full_bytes / t->dma_engine_peak_gbps;
-    double ns = bytes / t->dma_engine_gbps, small = overhead + bytes / t->dma_engine_peak_gbps;
-    return ns > small ? ns : small;
+    return fmax(t->dma_piece_ns, bytes / t->dma_engine_gbps);
 }
 
 /* Bytes of an operand of a transfer that lie side by side; in a tile, of one partition. */

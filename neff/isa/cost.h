@@ -15,10 +15,9 @@
 double insn_ns(const struct machine *m, const struct insn *n, const int64_t *values);
 /* Nanoseconds that all DMA engines of a strict machine move the bytes of a transfer, in long pieces. */
 double transfer_ns(const struct machine *m, const struct insn *n, const int64_t *values);
-/* The same in pieces as long as both operands have them: short ones pay for their descriptors. */
+/* The same in pieces as long as both operands have them; short ones cost more. */
 double transfer_in_pieces_ns(const struct machine *m, const struct insn *n, const int64_t *values);
-/* Nanoseconds of a DMA engine for a contiguous piece of a transfer. It pays for its descriptor; with dma_full_bytes
- * bytes it just reaches the practical rate. */
+/* Nanoseconds of a DMA engine for a contiguous piece of a transfer: short ones take dma_piece_ns. */
 double piece_ns(const struct timing *t, double bytes);
 /* Nanoseconds each engine is busy with the whole grid of a kernel; added to `busy`. */
 void kernel_busy_ns(const struct machine *m, const struct kernel *k, const int64_t *values,

@@ -345,7 +345,7 @@ void profile_print(const struct profile *p, const struct machine_rates *rates, F
     if (n)
         qsort(r, (size_t)n, sizeof *r, by_time);
     fprintf(out,
-            "this machine, %d thread%s: %.0f GFLOP/s f32, %.0f bf16, %.0f int8; %.1f GB/s from "
+            "this machine, %d thread%s: %.1f GFLOP/s f32, %.1f bf16, %.1f int8; %.1f GB/s from "
             "memory, %.1f from cache\n",
             rates->threads, rates->threads == 1 ? "" : "s", rates->gflops[GEMM_F32],
             rates->gflops[GEMM_BF16], rates->gflops[GEMM_U8S8], rates->memory, rates->cache);
