@@ -100,6 +100,19 @@ bool lower_concat_1(struct onnx_node *n)
     return b_done(n, b_concat(n->b, n->in, n->nin, (int)attr_int(&n->attrs, "axis", 1)));
 }
 
+/* PyTorch's exporter writes the axes of permute as they are, also those that count from the end. */
+bool lower_permute(struct onnx_node *n)
+{
+    int64_t perm[MAX_RANK];
+    int count;
+    const int64_t *given = attr_ints(&n->attrs, "perm", &count);
+    for (int i = 0; given && i < count && count <= MAX_RANK; i++)
+        perm[i] = given[i] < 0 && given[i] >= -count ? given[i] + count : given[i];
+    if (given && count <= MAX_RANK)
+        attr_set_ints(&n->b->g->arena, &n->attrs, "perm", perm, count);
+    return lower_same(n);
+}
+
 /* x, tiles, axis: repeats along one axis. */
 bool lower_tile_1(struct onnx_node *n)
 {

@@ -358,6 +358,31 @@ static void contrib_messages(void **state)
     }
 }
 
+/* Axes of a transposition may count from the end. */
+static void negative_perm(void **state)
+{
+    static int64_t good[] = {-1, 0}, bad[] = {-1, 1}, far[] = {0, -3};
+    int64_t *perms[] = {good, bad, far};
+    for (int i = 0; i < 3; i++) {
+        struct imported_model *m = new_model();
+        struct diag d;
+        Onnx__NodeProto *n = node("", "Transpose", "x", "y");
+        Onnx__AttributeProto *a = attribute(n, "perm", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+        a->n_ints = 2, a->ints = perms[i];
+        add(m, n);
+        struct graph *g = import(m, NULL, &d);
+        if (i) {
+            assert_null(g);
+            assert_non_null(strstr(d.text, "perm is not a permutation of 0 to 1"));
+            continue;
+        }
+        int count;
+        const int64_t *perm = attr_ints(&g->main->first->attrs, "perm", &count);
+        assert_int_equal(count, 2);
+        assert_true(perm[0] == 1 && perm[1] == 0);
+    }
+}
+
 /* Attributes that name an element type: numbers that are none, and types that the operator does not make. */
 static void element_types(void **state)
 {
@@ -519,6 +544,7 @@ int main(void)
         cmocka_unit_test(functions),           cmocka_unit_test(recursive_function),
         cmocka_unit_test(unsupported_listed),  cmocka_unit_test(messages),
         cmocka_unit_test(contrib_messages),    cmocka_unit_test(element_types),
+        cmocka_unit_test(negative_perm),
         cmocka_unit_test(shapes_and_bindings), cmocka_unit_test(initializer_is_constant),
         cmocka_unit_test(external_data),
     };
