@@ -380,6 +380,7 @@ static void negative_perm(void **state)
         const int64_t *perm = attr_ints(&g->main->first->attrs, "perm", &count);
         assert_int_equal(count, 2);
         assert_true(perm[0] == 1 && perm[1] == 0);
+        graph_free(g);
     }
 }
 
