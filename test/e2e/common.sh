@@ -60,3 +60,17 @@ outputs() {
     done
     rmdir "$out.named"
 }
+
+# planted_hazards MODEL...: xsim --check has nothing against what is compiled for any target; test_hazards plants faults in copies
+# of the program for inf2, and all are found
+planted_hazards() {
+    for model in "$@"; do
+        "$build_models" "$model" --tiny --static -o . >/dev/null
+        for target in cpu trn1 trn2 inf2; do
+            "$xcc" "$model/model.onnx" -q --target $target -o "$model.neff"
+            "$build/runtime/sim/xsim" --check "$model.neff" >out || failed "$model for $target: $(head -1 out)"
+        done
+        "$xdump" "$model.neff" --asm >"$model.xasm"
+        "$build/test/test_hazards" "$model.xasm" >planted || failed "$model: $(grep 'not found' planted | head -3)"
+    done
+}

@@ -1,18 +1,11 @@
 #!/bin/sh
-# xsim --check: nothing is wrong with compiled models; faults planted in copies of them are found and named.
+# xsim --check: nothing is wrong with compiled models; faults planted in copies of them are found and named. More models:
+# xsim_hazards_models.sh.
 # usage: xsim_hazards.sh BUILD_DIR WORK_DIR
 . "$(dirname "$0")/common.sh"
 xsim=$build/runtime/sim/xsim
 
-for model in mobilenet_v2 resnet50 bert_base gpt2 vit_b_16; do
-    "$build_models" $model --tiny --static -o . >/dev/null
-    for target in cpu trn1 trn2 inf2; do
-        "$xcc" $model/model.onnx -q --target $target -o $model.neff
-        "$xsim" --check $model.neff >out || failed "$model for $target: $(head -1 out)"
-    done
-    "$build/xdump" $model.neff --asm >$model.xasm
-    "$build/test/test_hazards" $model.xasm >planted || failed "$model: $(grep 'not found' planted | head -3)"
-done
+planted_hazards gpt2
 
 # finds KIND EXPRESSION: an edit of the text makes that hazard
 "$xcc" "$source/models/digits/digits.onnx" -q --target trn1 --shape batch=1 -o digits.neff
