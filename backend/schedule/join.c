@@ -156,10 +156,7 @@ static void join(struct joiner *j, int a, int b)
     if (whole_near.dim[1].clip)
         whole_near.dim[1].clip = whole_far.dim[1].clip;
     stays->ap[far] = whole_far, stays->ap[near] = whole_near;
-    int gone = far == SRC ? b : a;
-    for (int i = gone; i + 1 < j->k->ninsns; i++)
-        j->k->insns[i] = j->k->insns[i + 1];
-    j->k->ninsns--;
+    kernel_remove(j->k, far == SRC ? b : a);
 }
 
 /* The transfer after `a` that goes on where it ends; -1. */

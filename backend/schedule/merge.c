@@ -55,9 +55,7 @@ static bool can_merge(const struct merger *g, int a, int b)
 static void merge(struct merger *g, int a, int b)
 {
     int stays = g->k->insns[a].ap[DST].tensor, gone = g->k->insns[b].ap[DST].tensor;
-    for (int i = b; i + 1 < g->k->ninsns; i++)
-        g->k->insns[i] = g->k->insns[i + 1];
-    g->k->ninsns--;
+    kernel_remove(g->k, b);
     for (int i = 0; i < g->k->ninsns; i++)
         for (int o = 0; o < insn_info(g->k->insns[i].op)->naps; o++) {
             struct ap *ap = &g->k->insns[i].ap[o];

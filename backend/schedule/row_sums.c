@@ -46,8 +46,6 @@ void join_row_sums(const struct program *p, struct kernel *k)
         if (sum < 0)
             continue;
         k->insns[i].ap[AP(activation, sum)] = k->insns[sum].ap[AP(tensor_reduce, dst)];
-        for (int j = sum; j + 1 < k->ninsns; j++)
-            k->insns[j] = k->insns[j + 1];
-        k->ninsns--;
+        kernel_remove(k, sum);
     }
 }

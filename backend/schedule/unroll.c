@@ -147,12 +147,8 @@ static const int *tiles_of_turn(struct unroller *u, const struct tile_span *live
     struct kernel_builder b = kernel_reopen(u->p, u->m, u->k);
     int *tiles = ARENA_ARRAY(&u->scratch, int, ntiles + 1);
     for (int t = 0; t < ntiles; t++) {
-        const struct tile x = u->k->tiles[t];
-        tiles[t] = t;
-        if (live[t].first <= u->loop || live[t].last >= u->end || x.fixed)
-            continue;
-        tiles[t] = kernel_tile(&b, x.mem, x.dtype, x.partitions, x.elements);
-        u->k->tiles[tiles[t]].name = x.name;
+        bool own = live[t].first > u->loop && live[t].last < u->end && !u->k->tiles[t].fixed;
+        tiles[t] = own ? kernel_tile_like(&b, t) : t;
     }
     return tiles;
 }

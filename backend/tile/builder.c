@@ -104,6 +104,14 @@ int kernel_tile(struct kernel_builder *k, int mem, int dtype, dim_t partitions, 
     return tile;
 }
 
+int kernel_tile_like(struct kernel_builder *k, int tile)
+{
+    const struct tile t = kernel_of(k)->tiles[tile];
+    int like = kernel_tile(k, t.mem, t.dtype, t.partitions, t.elements);
+    kernel_of(k)->tiles[like].name = t.name;
+    return like;
+}
+
 /* ---- patterns ---- */
 
 struct ap ap_slot(const struct program *p, int slot)

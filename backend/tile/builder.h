@@ -56,6 +56,8 @@ int kernel_loop(struct kernel_builder *k, dim_t count);
 void kernel_end_loop(struct kernel_builder *k);
 /* A tile of partitions x elements; its number. */
 int kernel_tile(struct kernel_builder *k, int mem, int dtype, dim_t partitions, dim_t elements);
+/* One more like another one of the kernel, without a place. */
+int kernel_tile_like(struct kernel_builder *k, int tile);
 
 /* ---- patterns ---- */
 

@@ -1,6 +1,7 @@
 #include "neff/isa/program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct program *program_new(void)
 {
@@ -139,4 +140,10 @@ struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op)
     i->imm = ARENA_ARRAY(&p->arena, struct affine, info->nimms);
     i->signal[0] = i->signal[1] = -1;
     return i;
+}
+
+void kernel_remove(struct kernel *k, int insn)
+{
+    k->ninsns--;
+    memmove(&k->insns[insn], &k->insns[insn + 1], sizeof *k->insns * (size_t)(k->ninsns - insn));
 }

@@ -157,6 +157,7 @@ int program_add_node(struct program *p, const char *name, const char *source);
 /* Adds an instruction with zeroed patterns and immediates, and no semaphores. Valid until the next
  * one is added. */
 struct insn *kernel_add(struct program *p, struct kernel *k, enum opcode op);
+void kernel_remove(struct kernel *k, int insn);
 
 /*
  * Structural checks of a whole program, whoever made it: indices, arity, ranks, operand counts that

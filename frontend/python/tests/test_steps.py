@@ -102,7 +102,7 @@ class Steps(Case):
 
     def test_many_tiles(self) -> None:
         """Thousands of tiles do not wait for the memory of the one just before, nor loads for stores before them."""
-        times = [simulated(step, 2048) for step in (tiled, hoisted, blocked)]
+        times = [simulated(step, 2048) for step in (tiled, hoisted, blocked, resident)]
         for s in times:
             self.assertLess(s["latency_us"], 1.3 * s["bound_us"])
         self.assertLess(times[1]["latency_us"], times[0]["bound_us"])

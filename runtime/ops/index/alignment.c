@@ -87,13 +87,10 @@ bool eval_dynamic_time_warping(struct op_call *c)
 
 bool infer_bifurcation_detector(struct infer *f)
 {
-    bool predicted = has_input(f, 3);
     for (int i = 0; i < f->nin; i++)
         if (has_input(f, i) && f->in[i].rank >= 0 && f->in[i].rank != (i != 2))
             return fail(f->d, "operand %d has rank %d, expected %d", i, f->in[i].rank, i != 2);
-    dim_t n = predicted ? infer_unknown(f, "tokens") : f->in[1].dims[0];
-    if (!predicted && f->in[1].rank < 0)
-        n = infer_unknown(f, "tokens");
+    dim_t n = has_input(f, 3) || f->in[1].rank < 0 ? infer_unknown(f, "tokens") : f->in[1].dims[0];
     int64_t least = attr_int(f->attrs, "min_ngram_size", 1), most = attr_int(f->attrs, "max_ngram_size", 3);
     if (least < 1 || most < least)
         return fail(f->d, "n-grams of %lld to %lld tokens, expected of 1 or more to as many or more", (long long)least,

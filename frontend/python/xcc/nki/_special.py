@@ -63,10 +63,6 @@ def emit_where(dst: View, predicate: View, a: Scalar, b: Scalar, api: str, regio
             x = t
         tiles.append(spread(x, shape, api))
     p = spread(predicate, shape, api)
-    if p.dtype not in (dtypes.uint8, dtypes.int8, dtypes.bool_): # one byte of not 0, as comparisons leave
-        t = result(shape_on_chip(p), dtypes.uint8)
-        emit_scalars(t, p, [("ne", 0.0, False)], api)
-        p = t
     emit("select", {"dst": place(dst, shape, region, api, "dst"), "predicate": place(p, shape, region, api, "predicate"),
                     "a": place(tiles[0], shape, region, api, "on_true"), "b": place(tiles[1], shape, region, api, "on_false")}, api)
 
