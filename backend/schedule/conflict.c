@@ -9,12 +9,14 @@ bool operand_reads(const struct insn *n, int operand)
 {
     const struct insn_info *info = insn_info(n->op);
     int role = operand == 0 ? insn_role(info, ROLE_ACCUMULATE) : -1;
+    if (operand == 0 && role < 0)
+        role = insn_role(info, ROLE_KEEPS);
     if (n->ap[operand].mem == MEM_NONE)
         return false;
     if (role < 0)
         return info->ap[operand].access != 'w';
-    const struct affine *accumulate = &n->imm[role];
-    return accumulate->nterms || !dim_is_const(accumulate->base) || accumulate->base;
+    const struct affine *says = &n->imm[role];
+    return says->nterms || !dim_is_const(says->base) || says->base;
 }
 
 bool operand_writes(const struct insn *n, int operand)

@@ -33,10 +33,33 @@ static const struct ap *pattern(const struct rotation *r, const struct tile_use 
     return &r->k->insns[u->insn].ap[u->operand];
 }
 
-/* An operand whose elements are known only when it runs is one of all, which is no whole write. */
 static bool is_direct(const struct rotation *r, const struct tile_use *u)
 {
     return insn_info(r->k->insns[u->insn].op)->ap[u->operand].reach != REACH_INDIRECT;
+}
+
+static bool has_clip(const struct ap *a, const struct ap_clip *c)
+{
+    for (int i = 0; i < a->rank; i++)
+        if (ap_clip_equal(a->dim[i].clip, c))
+            return true;
+    return false;
+}
+
+/* Where another operand ends sooner than the result does, some of that stays. */
+static bool clips_like(const struct insn *n, const struct ap *dst)
+{
+    for (int a = 0; a < insn_info(n->op)->naps; a++)
+        for (int i = 0; n->ap[a].mem != MEM_NONE && i < n->ap[a].rank; i++)
+            if (n->ap[a].dim[i].clip && !has_clip(dst, n->ap[a].dim[i].clip))
+                return false;
+    return true;
+}
+
+/* Whether all elements of the pattern are written: not only those that an index or a condition finds. */
+static bool writes_all(const struct rotation *r, const struct tile_use *u)
+{
+    return !u->reads && is_direct(r, u) && clips_like(&r->k->insns[u->insn], pattern(r, u));
 }
 
 static bool may_meet(const struct rotation *r, const struct tile_use *a, const struct tile_use *b, bool carried)
@@ -68,7 +91,7 @@ static int writer_of(const struct rotation *r, int read)
         const struct tile_use *w = &r->uses[i];
         if (!w->writes || !may_meet(r, w, x, false))
             continue;
-        bool whole = !w->reads && w->insn != x->insn && is_direct(r, w) && is_direct(r, x);
+        bool whole = writes_all(r, w) && w->insn != x->insn && is_direct(r, x);
         return whole && ap_equal(pattern(r, w), pattern(r, x)) ? i : -1;
     }
     return -1;
@@ -129,8 +152,7 @@ static void rotate_tile(struct rotation *r, int tile)
         return;
     struct kernel_builder b = kernel_reopen(r->p, r->m, r->k);
     for (int i = 1; i < copies; i++) {
-        to[i] = kernel_tile(&b, t.mem, t.dtype, t.partitions, t.elements);
-        r->k->tiles[to[i]].name = t.name;
+        to[i] = kernel_tile_like(&b, tile);
         r->room -= t.elements * (int64_t)dtype_bytes(t.dtype);
     }
     for (int i = 0; i < n; i++)

@@ -73,7 +73,7 @@ void part_queues(struct kernel *k);
  * weights of later steps do not stand behind them. */
 void part_loads(struct program *p, struct kernel *k, const struct machine *m);
 
-bool operand_reads(const struct insn *n, int operand);
+bool operand_reads(const struct insn *n, int operand); /* or keeps some of what it has */
 bool operand_writes(const struct insn *n, int operand);
 bool insn_is_structure(const struct insn *n); /* loop, end */
 /* Whether two instructions may touch the same element, one of them writing. `carried`: in different

@@ -108,7 +108,7 @@ bool affine_equal(const struct affine *a, const struct affine *b)
     return same;
 }
 
-static bool clip_equal(const struct ap_clip *a, const struct ap_clip *b)
+bool ap_clip_equal(const struct ap_clip *a, const struct ap_clip *b)
 {
     return a == b || (a && b && a->var == b->var && a->factor == b->factor && a->limit == b->limit);
 }
@@ -118,7 +118,7 @@ bool ap_places_equal(const struct ap *a, const struct ap *b)
     bool same = a->rank == b->rank && affine_equal(&a->offset, &b->offset);
     for (int i = 0; same && i < a->rank; i++)
         same = a->dim[i].step == b->dim[i].step && a->dim[i].count == b->dim[i].count &&
-               clip_equal(a->dim[i].clip, b->dim[i].clip);
+               ap_clip_equal(a->dim[i].clip, b->dim[i].clip);
     return same;
 }
 

@@ -76,7 +76,7 @@ enum operand_reach {
 };
 /* How the operands of an instruction go together. */
 enum insn_shape { SHAPE_ELEMENTWISE, SHAPE_ROWWISE, SHAPE_PLANEWISE, SHAPE_OWN };
-enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE, ROLE_STRIDE, ROLE_LIMIT };
+enum imm_role { ROLE_VALUE, ROLE_AXES, ROLE_PACKING, ROLE_ACCUMULATE, ROLE_KEEPS, ROLE_STRIDE, ROLE_LIMIT };
 enum cost_kind {
     COST_ELEMENTS,
     COST_PRODUCT,
@@ -166,6 +166,7 @@ struct ap {
 bool ap_equal(const struct ap *a, const struct ap *b);
 /* The same elements counted from their tensors' starts, in the same order. */
 bool ap_places_equal(const struct ap *a, const struct ap *b);
+bool ap_clip_equal(const struct ap_clip *a, const struct ap_clip *b); /* or both NULL */
 
 enum { MAX_SYNC = 4 };
 struct sync { /* wait until semaphore >= value */

@@ -16,6 +16,14 @@
 #define LOAD(at) "sp.dma_copy dst=" ROWS(sbuf0) ", src=" IN(at) " node 0\n"
 #define SUM(at)                                                                                                     \
     "dve.tensor_reduce dst=sbuf1 f32[" #at "](128:8, 1:1), src=" ROWS(sbuf0) ", axes=1, scale=1, op=max node 0\n"
+#define GATHER(skip)                                                                                                \
+    "sp.gather dst=" ROWS(sbuf0) ", src=%0 f32[0](128:0, 64:1), index=sbuf1 f32[0](128:8, 64:0), stride=256, "       \
+    "limit=128, skip=" #skip " node 0\n"
+#define SHUFFLE                                                                                                     \
+    "dve.nc_stream_shuffle dst=" ROWS(sbuf0) ", src=sbuf1 f32[0](128:8, 64:0), mask0=255, mask1=0, mask2=0, "    \
+    "mask3=0, mask4=0, mask5=0, mask6=0 node 0\n"
+#define LOAD_SOME(at)                                                                                               \
+    "sp.dma_copy dst=" ROWS(sbuf0) ", src=%0 f32[" #at "](min(128,100-i1*50):256, 64:1) node 0\n"
 #define FILL "dve.memset dst=" ROWS(sbuf0) ", value=0 node 0\n"
 
 static struct kernel *kernel_of(struct program **p, const char *body)
@@ -50,6 +58,12 @@ static void test_tiles_in_turn(void **state)
         /* what works in place writes the tile once more */
         {LOAD(0) "dve.tensor_scalar dst=" ROWS(sbuf0) ", src=" ROWS(sbuf0) ", scalar0=2, scalar1=0, op0=mul, "
                  "op1=identity node 0\n" SUM(0) LOAD(64) SUM(1), 4},
+        /* one that leaves elements as they are writes not all: what was there before stays its */
+        {FILL GATHER(1) SUM(0) FILL GATHER(1) SUM(1), 2},
+        {FILL GATHER(0) SUM(0) FILL GATHER(0) SUM(1), 3},
+        {FILL SHUFFLE SUM(0) FILL SHUFFLE SUM(1), 2},
+        /* nor one whose source ends sooner */
+        {"loop i1 < 2 {\n" LOAD_SOME(0) SUM(0) LOAD_SOME(64) SUM(1) "}\n", 2},
         /* a loop leaves what it loads last to what follows it */
         {"loop i1 < 3 {\n" LOAD(0) SUM(0) "}\n" SUM(1) LOAD(64) SUM(2) LOAD(128) SUM(3), 2},
     };

@@ -434,6 +434,23 @@ class Gathers(Case):
         with self.assertRaisesRegex(IndexError, "out of bounds"):
             strict(table, index)
 
+    def test_kept_in_a_tile_filled_again(self) -> None:
+        """What a transfer with oob_mode.skip does not find stays as it was, in a tile that is filled for each part anew."""
+        @nki.jit
+        def kernel(table, index):
+            out = nl.ndarray((3,) + (index.shape[1], table.shape[1]), dtype=table.dtype, buffer=nl.shared_hbm)
+            t, f = nl.ndarray((index.shape[1], table.shape[1]), dtype=table.dtype, buffer=nl.sbuf), nl.arange(table.shape[1])[None, :]
+            for k in nl.static_range(3):
+                i = nl.load(index[k])
+                t[...] = nisa.memset(t.shape, float(k + 1), table.dtype)
+                nisa.dma_copy(dst=t, src=table[i, f], oob_mode=nisa.oob_mode.skip)
+                nl.store(out[k], t)
+            return out
+
+        table, index = f32(8, 4), R.randint(0, 16, (3, 20, 1)).astype(np.int32)
+        want = np.stack([np.where(index[k] < 8, table[np.minimum(index[k][:, 0], 7)], k + 1) for k in range(3)])
+        self.same(kernel(table, index), want.astype(np.float32))
+
     def test_flattened(self) -> None:
         def body(x, i):
             return nl.gather_flattened(x, i)
