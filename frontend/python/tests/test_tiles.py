@@ -1,0 +1,110 @@
+"""Random kernels that write a few tiles again and again, wholly, by parts of their columns, or where an index finds something, beside NumPy:
+on trn1 such tiles are taken in turn, and parts of one do not wait for each other."""
+from __future__ import annotations
+
+import os
+
+os.environ["XCC_NKI_TARGET"] = "trn1"  # before the package asks for it
+
+from typing import Any, List, Tuple
+
+from support import Case, main, np
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+WIDTH, TILES, KERNELS = 16, 3, 80
+KINDS = ["fill", "load", "load", "add", "copy", "scale", "sum", "find", "find", "store", "store"]
+Step = Tuple[str, slice, int, int, int, int]  # what, columns, tiles: of two operands and the result; the number that fills
+
+
+def steps(r: Any) -> List[Step]:
+    out = []
+    for kind in list(r.choice(KINDS, r.randint(6, 26))) + ["store"]:
+        width = int(r.choice([WIDTH, WIDTH, 8, 5]))
+        first = int(r.randint(0, WIDTH - width + 1))
+        out.append((str(kind), slice(first, first + width), *(int(n) for n in r.randint(0, TILES, 3)), int(r.randint(9))))
+    return out
+
+
+def kernel_of(program: List[Step], trips: int) -> Any:
+    @nki.jit
+    def kernel(x, rows):
+        stores = sum(kind == "store" for kind, *_ in program)
+        out = nl.ndarray((trips, stores) + x.shape[1:], dtype=x.dtype, buffer=nl.shared_hbm)
+        tiles = [nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf) for _ in range(TILES)]
+        sums = nl.ndarray((x.shape[1], 1), dtype=nl.float32, buffer=nl.sbuf)
+        index = nl.ndarray((x.shape[1], 1), dtype=nl.int32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=index, src=rows)
+        for t in tiles:
+            nisa.memset(dst=t, value=1.0)
+        for k in nl.sequential_range(trips):
+            n = 0
+            for kind, columns, a, b, to, value in program:
+                p, q, dst = tiles[a][:, columns], tiles[b][:, columns], tiles[to][:, columns]
+                if kind == "fill":
+                    nisa.memset(dst=dst, value=float(value))
+                elif kind == "load":
+                    nisa.dma_copy(dst=dst, src=x[k, :, columns])
+                elif kind == "add":
+                    nisa.tensor_tensor(dst=dst, data1=p, data2=q, op=nl.add)
+                elif kind == "copy":
+                    nisa.tensor_copy(dst=dst, src=p)
+                elif kind == "scale":
+                    nisa.tensor_scalar(dst=dst, data=p, op0=nl.multiply, operand0=0.5)
+                elif kind == "sum":
+                    nisa.activation(dst=dst, data=p, op=nl.abs)
+                    nisa.tensor_reduce(dst=sums, data=dst, op=nl.add, axis=1)
+                    nisa.tensor_scalar(dst=dst, data=q, op0=nl.maximum, operand0=sums)
+                elif kind == "find":
+                    nisa.dma_copy(dst=tiles[to], src=x.ap(pattern=[[WIDTH, x.shape[1]], [1, WIDTH]], offset=0, vector_offset=index, indirect_dim=1),
+                                  oob_mode=nisa.oob_mode.skip)
+                else:
+                    nisa.dma_copy(dst=out[k, n], src=tiles[a])
+                    n += 1
+        return out
+
+    return kernel
+
+
+def model(program: List[Step], x: Any, rows: Any) -> Any:
+    tiles = [np.ones(x.shape[1:], np.float32) for _ in range(TILES)]
+    found = rows[:, 0] < x.shape[1]
+    out = []
+    for k in range(x.shape[0]):
+        for kind, columns, a, b, to, value in program:
+            p, q, dst = tiles[a][:, columns].copy(), tiles[b][:, columns].copy(), tiles[to][:, columns]
+            if kind == "fill":
+                dst[:] = value
+            elif kind == "load":
+                dst[:] = x[k, :, columns]
+            elif kind == "add":
+                dst[:] = p + q
+            elif kind == "copy":
+                dst[:] = p
+            elif kind == "scale":
+                dst[:] = p * np.float32(0.5)
+            elif kind == "sum":
+                sums = np.abs(p).sum(1, keepdims=True)
+                dst[:] = np.maximum(np.abs(p) if b == to else q, sums)
+            elif kind == "find":
+                tiles[to][found] = x[0][rows[found, 0]]
+            else:
+                out.append(tiles[a].copy())
+    return np.stack(out).reshape((x.shape[0], -1) + x.shape[1:])
+
+
+class Tiles(Case):
+    def test_written_again(self) -> None:
+        for seed in range(KERNELS):
+            r = np.random.RandomState(seed)
+            partitions, trips = int(r.choice([4, 32, 128])), int(r.choice([1, 3]))
+            program = [s for s in steps(r) if trips == 1 or s[0] != "find"]
+            x, rows = r.standard_normal((trips, partitions, WIDTH)).astype(np.float32), r.randint(0, 2 * partitions, (partitions, 1)).astype(np.int32)
+            with self.subTest("seed %d" % seed):
+                self.close(kernel_of(program, trips)(x, rows), model(program, x, rows), 1e-4, 1e-4)
+
+
+if __name__ == "__main__":
+    main()
