@@ -52,6 +52,74 @@ class Wrapped(Case):
         self.assertTrue(any("a grid of 0 programs" in str(w.message) for w in told))
 
 
+class Cut(Case):
+    """x[condition] as a factor, where the condition is a number of Python."""
+
+    def test_conditions_known_while_tracing(self) -> None:
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((8, 16), dtype=a.dtype, buffer=nl.shared_hbm)
+            k, m, n = nl.arange(32)[:, None], nl.arange(8)[None, :], nl.arange(16)[None, :]
+            x, y = nl.load(a), nl.load(b)
+            for i in nl.affine_range(1):
+                total = nl.zeros((8, 16), nl.float32, buffer=nl.psum)
+                total[...] += nisa.nc_matmul(x[k, m][i < 1], y[k, n][n < 12][3 < 4])
+                nl.store(out, total)
+            return out
+
+        a, b = f32(32, 8), f32(32, 16)
+        self.close(kernel(a, b)[:, :12], (a.T @ b)[:, :12], 1e-5)
+
+
+class Skipped(Case):
+    """nl.load and nl.store with mode=nisa.oob_mode.skip: rows whose index lies beyond the tensor stay as they are."""
+
+    def test_rows(self) -> None:
+        for dtype in (np.float32, dtypes.bfloat16):
+            @nki.jit
+            def kernel(x, rows):
+                out = nl.ndarray((4, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+                tile = nl.full((4, 16), 7.0, dtype=dtype)
+                tile[0:4, 0:16] = nl.load(x[nl.load(rows), nl.arange(16)[None, :]], mode=nisa.oob_mode.skip)
+                nl.store(out, tile)
+                return out
+
+            x = f32(10, 16)
+            want = np.full((4, 16), 7, np.float32)
+            want[0], want[2] = x[3], x[9]
+            self.close(kernel(x, np.array([[3], [10], [9], [1000]], np.int32)), want, 1e-2 if dtype is not np.float32 else 0)
+
+    def test_one_index_in_a_loop(self) -> None:
+        @nki.jit
+        def kernel(x, rows):
+            out = nl.ndarray((8, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+            f = nl.arange(16)[None, :]
+            for n in nl.affine_range(4):
+                row = nl.load(rows[n:n + 1])
+                tile = nl.full((2, 16), 5.0, dtype=x.dtype)
+                tile[...] = nl.load(x.reshape((5, 2, 16))[row[0, 0], nl.arange(2)[:, None], f], mode=nisa.oob_mode.skip)
+                nl.store(out[2 * n:2 * n + 2], tile)
+            return out
+
+        x = f32(10, 16)
+        want = np.full((8, 16), 5, np.float32)
+        want[0:2], want[6:8] = x[8:10], x[0:2]
+        self.same(kernel(x, np.array([[4], [5], [77], [0]], np.int32)), want)
+
+    def test_stored(self) -> None:
+        @nki.jit
+        def kernel(x, rows):
+            out = nl.ndarray((6, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.zeros((6, 16), x.dtype))
+            nl.store(out[nl.load(rows), nl.arange(16)[None, :]], nl.load(x), mode=nisa.oob_mode.skip)
+            return out
+
+        x = f32(4, 16)
+        want = np.zeros((6, 16), np.float32)
+        want[5], want[1] = x[0], x[3]
+        self.same(kernel(x, np.array([[5], [6], [99], [1]], np.int32)), want)
+
+
 class Rebound(Case):
     """Index arrays made anew in a body do not unroll its loop."""
 

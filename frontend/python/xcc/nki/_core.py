@@ -410,6 +410,9 @@ def assign(dst: View, value: object) -> None:
         if not dst.on_chip or not value.on_chip:
             emit_dma(dst, value, "assignment")
             return
+        if value.load_again is not None and value.dtype == dst.dtype:
+            _load_there(dst, value)
+            return
         region = value.region
         shape = shape_on_chip(dst)
         if region is not None and region.shape != shape:
@@ -425,6 +428,15 @@ def assign(dst: View, value: object) -> None:
         assign(dst, constant(value))
         return
     raise error("assignment", "a tile cannot be assigned %r" % (value,), NkiTypeError)
+
+
+def _load_there(dst: View, value: View) -> None:
+    """dst[...] = a load that skips rows: what it skips stays as it is in dst."""
+    records = need_trace("assignment").records
+    last = records[-1]
+    if isinstance(last, Instruction) and last.operands["dst"].object is value.object:
+        records.pop()
+    value.load_again(dst)  # type: ignore[misc]
 
 
 def _region_seen_as(r: Region, shape: Shape) -> Optional[Region]:

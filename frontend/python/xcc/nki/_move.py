@@ -28,8 +28,8 @@ def masked_shape(view: View, mask: object) -> View:
     return view
 
 
-def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.load", space: str = "sbuf") -> View:
-    """A new tile with a tensor's (or another tile's) elements."""
+def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.load", space: str = "sbuf", skip: bool = False) -> View:
+    """A new tile with a tensor's (or another tile's) elements. skip: where an index lies beyond the tensor nothing is loaded."""
     if not isinstance(src, View):
         raise error(api, "src is %s, expected a tensor" % type(src).__name__, NkiTypeError)
     if src.on_chip and api == "nl.load":
@@ -46,13 +46,15 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
         raise error(api, "a tile of shape %s has %d partitions, at most 128; load it in pieces (nl.affine_range)%s" %
                     (tuple(shape), shape[0], ", or as src.reshape((128, ...))" if src.ndim == 1 else ""), NkiTypeError)
     dst = result(shape, d, space)
-    emit_dma(dst, seen, api, mask)
+    emit_dma(dst, seen, api, mask, None, skip)
     if mask is not None:
         dst.region = region_of(mask, dst.shape)
+    if skip:
+        dst.load_again = lambda to: emit_dma(to, seen, api, mask, None, True)
     return dst
 
 
-def store(dst: View, value: object, mask: object = None, api: str = "nl.store", accumulate: Optional[str] = None) -> None:
+def store(dst: View, value: object, mask: object = None, api: str = "nl.store", accumulate: Optional[str] = None, skip: bool = False) -> None:
     """Writes a tile (or a number) to a tensor in HBM."""
     if not isinstance(dst, View):
         raise error(api, "dst is %s, expected a tensor" % type(dst).__name__, NkiTypeError)
@@ -62,7 +64,7 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
         n = next((k for k, s in enumerate(dst.shape) if s <= 128), None)
         tile = _filled_like(dst, number(value, api), api)
         _ = n
-        emit_dma(dst, tile, api, mask, accumulate)
+        emit_dma(dst, tile, api, mask, accumulate, skip)
         return
     if not isinstance(value, View):
         raise error(api, "value is %s, expected a tile or a number%s" % (type(value).__name__, "; nl.shared_constant makes a tensor of an array, "
@@ -74,14 +76,14 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
         warn("%s: value has shape %s, and dst %s: elements go there in the order in which they lie, as if reshaped, and the hardware's store refuses it; "
              "a transpose is nisa.nc_transpose, or nl.load_transpose2d where it is loaded" % (api, value.shape, dst.shape))
     if value.on_chip and value.region is not None and mask is None and value.region.shape == dst.shape and not value.region.rest:
-        _store_region(dst, value, api, accumulate)
+        _store_region(dst, value, api, accumulate, skip)
         return
-    emit_dma(dst, on_sbuf(value), api, mask, accumulate)
+    emit_dma(dst, on_sbuf(value), api, mask, accumulate, skip)
 
 
-def _store_region(dst: View, value: View, api: str, accumulate: Optional[str]) -> None:
+def _store_region(dst: View, value: View, api: str, accumulate: Optional[str], skip: bool) -> None:
     """A whole store of a tile of which only a part was computed stores all of it, as the hardware does."""
-    emit_dma(dst, on_sbuf(value), api, None, accumulate)
+    emit_dma(dst, on_sbuf(value), api, None, accumulate, skip)
 
 
 def _filled_like(dst: View, value: float, api: str) -> View:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ._errors import _HERE, NkiError, NkiIndexError, NkiNameError, NkiTypeError, error
-from ._index import Expr, Grid, Mask, Variable, broadcast_shapes, ds, need_value, to_int
+from ._index import FALSE, TRUE, Expr, Grid, Mask, Variable, broadcast_shapes, ds, need_value, to_int
 from ._record import Dim, Number, Object, Operand
 
 # Set by the modules that know instructions: what operators and assignments do.
@@ -60,7 +60,7 @@ def _of_nl(name: str, others: Sequence[str] = ()) -> str:
 class View:
     """See the module. Kernels know the class as nki.tensor."""
 
-    __slots__ = ("object", "_dtype", "offset", "dims", "blocks", "outside", "index", "region", "scalar_index", "factor_mask")
+    __slots__ = ("object", "_dtype", "offset", "dims", "blocks", "outside", "index", "region", "scalar_index", "factor_mask", "load_again")
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -90,6 +90,7 @@ class View:
         self.region: Any = None  # results of masked instructions: which part was written
         self.scalar_index: Optional[Tuple[int, "View", int]] = None  # step, one-element tile, limit
         self.factor_mask: Optional[Mask] = None  # of x[mask], a factor of a product: which part takes part
+        self.load_again: Optional[Callable[["View"], None]] = None  # of a load that skips rows: loads to another place, which keeps those
 
     # -- what kernels ask -------------------------------------------------------------------------------------------
 
@@ -474,6 +475,8 @@ def _check(view: View, dim: int, lo: int, hi: int, size: int) -> Optional[Tuple[
 
 def index_view(view: View, key: object) -> View:
     """view[key], for all forms of the interface; nothing is emitted."""
+    if isinstance(key, (bool, np.bool_)):  # a condition that holds, or fails, for every element
+        key = TRUE if key else FALSE
     if isinstance(key, Mask):
         v = view.like(view.offset, view.dims)
         v.factor_mask = key if view.factor_mask is None else key & view.factor_mask  # type: ignore[assignment]

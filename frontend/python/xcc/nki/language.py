@@ -210,14 +210,19 @@ def shared_identity_matrix(n: int, dtype: Any = uint8, **kw: Any) -> tensor:
 # -- moving data -----------------------------------------------------------------------------------------------------
 
 
-def load(src: tensor, *, mask: Any = None, dtype: Any = None, **kw: Any) -> tensor:
-    """A new tile in SBUF with a tensor's elements. mask: where it is loaded; beyond, the tensor is not touched."""
-    return _move.load(src, dtype, mask)
+def load(src: tensor, *, mask: Any = None, dtype: Any = None, mode: Any = None, **kw: Any) -> tensor:
+    """A new tile in SBUF with a tensor's elements. mask: where it is loaded; beyond, the tensor is not touched. mode: of
+    nisa.oob_mode; skip loads nothing where an index lies beyond the tensor, and what the tile is assigned to stays there as it is."""
+    return _move.load(src, dtype, mask, skip=_skips(mode))
 
 
-def store(dst: tensor, value: Any, *, mask: Any = None, **kw: Any) -> None:
-    """Writes a tile, or a number, to a tensor in HBM."""
-    _move.store(dst, value, mask)
+def store(dst: tensor, value: Any, *, mask: Any = None, mode: Any = None, **kw: Any) -> None:
+    """Writes a tile, or a number, to a tensor in HBM. mode: of nisa.oob_mode; skip stores nothing where an index lies beyond."""
+    _move.store(dst, value, mask, skip=_skips(mode))
+
+
+def _skips(mode: Any) -> bool:
+    return getattr(mode, "name", mode) == "skip"
 
 
 def atomic_rmw(dst: tensor, value: Any, op: Any = None, *, mask: Any = None, **kw: Any) -> None:
