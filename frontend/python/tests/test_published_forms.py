@@ -71,6 +71,29 @@ class Cut(Case):
         self.close(kernel(a, b)[:, :12], (a.T @ b)[:, :12], 1e-5)
 
 
+class Private(Case):
+    """Older kernels for two cores take what exchanges tiles from a module of AWS's own."""
+
+    def test_two_programs_exchange(self) -> None:
+        from neuronxcc.nki._private.private_api import core_barrier, sendrecv
+
+        @nki.jit(platform_target="trn2")
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            parts = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            me = nl.program_id(0)
+            mine = nl.load(x[me])
+            other = nl.zeros(mine.shape, dtype=mine.dtype)
+            sendrecv(send_to_rank=1 - me, recv_from_rank=1 - me, src=mine, dst=other, pipe_id=0)
+            nl.store(parts[me], mine - 2 * other)
+            core_barrier(parts, (0, 1))
+            nl.store(out[me], nl.load(parts[1 - me]))
+            return out
+
+        x = f32(2, 16, 8)
+        self.close(kernel[2](x), (x - 2 * x[::-1])[::-1], 1e-6)
+
+
 class Skipped(Case):
     """nl.load and nl.store with mode=nisa.oob_mode.skip: rows whose index lies beyond the tensor stay as they are."""
 

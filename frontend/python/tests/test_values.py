@@ -195,6 +195,26 @@ class Instructions(Case):
         x = f32(4, 128, 8)
         self.close(nki1.jit(kernel)(x), x.sum(0), 1e-5, 1e-5)
 
+    def test_loops_that_reduce_what_nothing_wrote(self) -> None:
+        def kernel(x):
+            sums = nl1.ndarray((2, 32, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+            tops = nl1.ndarray((2, 32, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+            for b in nl1.sequential_range(2):
+                total = nl1.ndarray((2, nl1.par_dim(32), 8), dtype=nl1.float32)
+                top = nl1.ndarray((32, 8), dtype=x.dtype)
+                for k in nl1.affine_range(3):
+                    t = nl1.load(x[b, k])
+                    total[1, 0:32, 0:8] = nl1.loop_reduce(t, op=np.add, loop_indices=[k])
+                    top[...] = nl1.loop_reduce(t, op=np.max, loop_indices=[k])
+                nl1.store(sums[b], total[1])
+                nl1.store(tops[b], top)
+            return sums, tops
+
+        for x in (f32(2, 3, 32, 8) - 2, np.arange(-1536, 0, dtype=np.int32).reshape(2, 3, 32, 8)):
+            sums, tops = nki1.jit(kernel)(x)
+            self.close(sums, x.sum(1), 1e-5, 1e-5)
+            self.close(tops, x.max(1))
+
     def test_sums_over_programs(self) -> None:
         def kernel(x):
             out = nl1.ndarray(x.shape, dtype=nl1.float32, buffer=nl1.shared_hbm)

@@ -13,7 +13,8 @@ from .. import dtypes
 from ._errors import NkiIndexError, NkiTypeError, error, shape_error, warn
 from ._index import Expr, Mask
 from ._mask import Region, region_of
-from ._record import Dim, Instruction, Number, Operand
+from ._races import WRITTEN
+from ._record import Dim, Instruction, Number, Object, Operand
 from ._tensor import View, hooks, merge_dims, split_dims
 from ._trace import need_trace
 
@@ -381,7 +382,7 @@ def _fix(m: Mask, axis: int, i: int) -> Mask:
 
 
 class LoopReduce:
-    """nl.loop_reduce(x, op, ...): assigned to d it means d = op(d, x)."""
+    """nl.loop_reduce(x, op, ...): assigned to d it means d = op(d, x). What nothing wrote before begins with op's neutral element (_finish.py)."""
 
     def __init__(self, value: View, op: str, region: Optional[Region]):
         self.value = value
@@ -396,8 +397,16 @@ def same_place(a: View, b: View) -> bool:
     return type(d) is int and d == 0
 
 
+def _begun(o: Object) -> bool:
+    """Whether something wrote a tile, or it counts as zero."""
+    return o.space == "hbm" or o.zeroed or o.assigned or any(
+        x.object is o for r in need_trace("assignment").records if isinstance(r, Instruction) for n, x in r.operands.items() if n in WRITTEN)
+
+
 def assign(dst: View, value: object) -> None:
     """dst[...] = value."""
+    if isinstance(value, LoopReduce) and not _begun(dst.object):
+        dst.object.reduced = value.op
     dst.object.assigned = True
     if not dst.on_chip:
         warn("assignment: %r lies in HBM, which the hardware's engines do not write: nl.store(dst, value), or nisa.dma_copy" % dst)

@@ -1,17 +1,21 @@
 """After tracing: products that accumulate in PSUM, copies that are not needed.
 
-Three rewrites of a trace's instructions:
+Rewrites of a trace's instructions:
+- dst[...] = nl.loop_reduce(...): a tile that nothing wrote before is filled, where it was made, with the operation's neutral element.
 - `psum += nc_matmul(...)`: the product goes to a tile of its own and an addition follows; both become one accumulating product.
 - dst[...] = op(...): a result that is only copied is computed where the copy would put it.
 - the first product of a PSUM group overwrites: its tile counts as zero since it was made.
 """
 from __future__ import annotations
 
+import math
 from typing import Dict, List, Optional, Set, Tuple
+
+import numpy as np
 
 from .. import dtypes
 from ._errors import NkiError
-from ._index import Expr
+from ._index import Expr, Variable
 from ._races import WRITTEN as _WRITTEN
 from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
 from ._tensor import merge_dims
@@ -45,10 +49,38 @@ class _Uses:
 
 def finish(t: Trace, kept: Set[int]) -> None:
     """Rewrites t.records. kept: objects that are read after the kernel."""
+    _begin_reductions(t)
     _accumulate(t, kept)
     _forward(t, kept)
     _first_products(t)
     _check_reads(t)
+
+
+_NEUTRAL = {"add": 0.0, "mul": 1.0, "max": -math.inf, "min": math.inf}
+
+
+def _begin_reductions(t: Trace) -> None:
+    for o in sorted(t.objects, key=lambda o: -o.position):
+        if o.reduced not in _NEUTRAL:
+            continue
+        value = _NEUTRAL[o.reduced]
+        if math.isinf(value) and not dtypes.is_float(o.dtype):
+            limits = np.iinfo(o.dtype)
+            value = float(limits.min if value < 0 else limits.max)
+        fill = Instruction("memset", {"dst": Operand(o, o.dtype, 0, ((o.elements, o.partitions), (1, o.elements)))}, reals={"value": value})
+        fill.where, fill.api, fill.open = o.where, "nl.loop_reduce", _open_at(t.records, o.position)
+        t.records.insert(o.position, fill)
+
+
+def _open_at(records: List[Record], position: int) -> Tuple[Variable, ...]:
+    """The loops around a place among the instructions."""
+    out: List[Variable] = []
+    for r in records[:position]:
+        if isinstance(r, LoopBegin):
+            out.append(r.variable)
+        elif isinstance(r, LoopEnd):
+            out.remove(r.variable)
+    return tuple(out)
 
 
 def _check_reads(t: Trace) -> None:

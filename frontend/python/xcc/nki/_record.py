@@ -19,7 +19,7 @@ class Object:
     """A tensor in HBM or a tile in SBUF or PSUM."""
 
     __slots__ = ("uid", "space", "shape", "dtype", "partitions", "elements", "name", "role", "data", "address", "depth",
-                 "position", "zeroed", "written", "where", "is_result", "assigned", "private")
+                 "position", "zeroed", "written", "where", "is_result", "assigned", "private", "reduced")
 
     def __init__(self, uid: int, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: str):
         self.uid = uid
@@ -39,6 +39,7 @@ class Object:
         self.where: Tuple[str, int] = ("", 0)
         self.is_result = False  # a tile made for an instruction's result, of which a mask may have left nothing
         self.private = False  # HBM: a part for each program
+        self.reduced: Optional[str] = None  # nl.loop_reduce writes it before anything else does: by this operation
         self.assigned = False  # assigned to by the kernel, perhaps under a mask that left nothing
 
     @property

@@ -391,7 +391,8 @@ def random_seed(seed: Any, *, mask: Any = None, **kw: Any) -> None:
 
 
 def loop_reduce(x: tensor, op: Any, loop_indices: Any = None, *, dtype: Any = None, mask: Any = None, name: Any = None, **kw: Any) -> Any:
-    """dst[...] = nl.loop_reduce(x, op, ...) means dst = op(dst, x) in each trip; dst is initialised before the loops."""
+    """dst[...] = nl.loop_reduce(x, op, ...) means dst = op(dst, x) in each trip. What nothing wrote before the loops begins with op's
+    neutral element."""
     region = _region_of(mask, _shape_on_chip(x))
     return LoopReduce(x, _op_name(op, "nl.loop_reduce"), None if region.trivial else region)
 
