@@ -71,6 +71,23 @@ def declare_torchvision():
             torch.library.define("torchvision::" + name, "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
+def cache_exporter_tables():
+    """torch.onnx.export reads its tables of operators anew for each model, which takes five times as long as all else."""
+    import functools
+
+    import torch._export.utils as utils
+    from torch.export import decomp_utils, exported_program
+    from torch.onnx._internal.exporter import _registration
+
+    try:
+        operators = functools.lru_cache(None)(utils._collect_all_valid_cia_ops)
+        _registration.ONNXRegistry.from_torchlib = staticmethod(functools.lru_cache(None)(_registration.ONNXRegistry.from_torchlib))
+        for module in (utils, exported_program, decomp_utils):
+            module._collect_all_valid_cia_ops = lambda: set(operators())
+    except AttributeError:  # another version has them elsewhere
+        pass
+
+
 class Decoder(torch.nn.Module):
     """A step of a decoder of transformers with its cache as plain tensors."""
 
