@@ -9,7 +9,7 @@
  *            rounded, or nothing; those whose filters have few terms in a row keep them as well.
  *            Depthwise convolutions keep FP32 weights. Of recurrent layers, constant weights of the
  *            state are rounded.
- *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32.
+ *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32 (pass widen).
  *
  * What a tensor's size is computed from stays as it is (size_sources.h): a rounded size is another one.
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
@@ -611,5 +611,5 @@ bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
         return false;
     why(o, NULL, "autocast.summary", "%d operators cast", c.nodes);
     remove_dead(g);
-    return true;
+    return !all || o->opt_level < 1 || pass_widen(g, o, d);
 }

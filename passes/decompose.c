@@ -114,7 +114,7 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
 
 static bool split_bias(struct graph *g, struct node *n, struct diag *d)
 {
-    if (n->nin < 3 || !n->in[2] || !n->in[2]->constant || !is_f32(n->in[2]) || !is_f32(n->in[0]) ||
+    if (n->nin < 3 || !n->in[2] || !n->in[2]->constant || !is_f32(n->in[2]) || !is_f32(n->out[0]) ||
         n->in[0]->type.rank < 3)
         return true;
     int64_t channels = tensor_count(n->in[2]->constant);
@@ -133,29 +133,11 @@ static bool split_bias(struct graph *g, struct node *n, struct diag *d)
 
 /* ---- gemm ---- */
 
-static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
+static bool split_gemm(struct node *n, struct diag *d)
 {
-    struct graph *g = n->parent->graph;
-    return by == 1 ? x : emit2(n, OP_mul, x, constant_scalar(g, x->type.dtype, by), d);
-}
-
-static bool split_gemm(struct graph *g, struct node *n, struct diag *d)
-{
-    double alpha = attr_float(&n->attrs, "alpha", 1), beta = attr_float(&n->attrs, "beta", 1);
     if (!is_f32(n->in[0]) || n->in[0]->type.rank != 2 || n->in[1]->type.rank != 2)
         return true;
-    struct attrs as = {0};
-    attr_set_int(&g->arena, &as, "trans_a", attr_int(&n->attrs, "transA", 0));
-    attr_set_int(&g->arena, &as, "trans_b", attr_int(&n->attrs, "transB", 0));
-    struct value *in[] = {n->in[0], n->in[1]};
-    struct value *y = emit(n, OP_matmul, in, 2, &as, n->name, d);
-    if (!y || !(y = scaled(n, y, alpha, d)))
-        return false;
-    if (n->nin > 2 && n->in[2] && beta != 0) { /* as in BLAS, a beta of 0 does not read C */
-        struct value *c = scaled(n, n->in[2], beta, d);
-        y = c ? emit2(n, OP_add, y, c, d) : NULL;
-    }
-    return node_replace(n, y);
+    return node_replace(n, gemm_parts(n, d));
 }
 
 /* ---- recurrent layers ---- */
@@ -201,7 +183,7 @@ static bool visit(struct node *n, void *user)
     if (n->op == OP_batch_norm)
         return split_batch_norm(g, n, s->o, s->d);
     if (n->op == OP_gemm)
-        return split_gemm(g, n, s->d);
+        return split_gemm(n, s->d);
     if (n->op == OP_rnn || n->op == OP_gru || n->op == OP_lstm)
         return demand_ranks(g, n, s->d);
     struct value *parts;

@@ -1,5 +1,7 @@
 #include "passes/decompose_parts.h"
 
+#include "passes/match.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -113,4 +115,32 @@ bool decompose_parts(struct node *n, struct value **made, struct diag *d)
             return (*made = rows[i].parts(n, d)) != NULL;
     }
     return true;
+}
+
+/* ---- gemm ---- */
+
+static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
+{
+    struct graph *g = n->parent->graph;
+    return by == 1 ? x : emit2(n, OP_mul, x, constant_scalar(g, x->type.dtype, by), d);
+}
+
+struct value *gemm_parts(struct node *n, struct diag *d)
+{
+    struct graph *g = n->parent->graph;
+    double alpha = attr_float(&n->attrs, "alpha", 1), beta = attr_float(&n->attrs, "beta", 1);
+    struct attrs as = {0};
+    attr_set_int(&g->arena, &as, "trans_a", attr_int(&n->attrs, "transA", 0));
+    attr_set_int(&g->arena, &as, "trans_b", attr_int(&n->attrs, "transB", 0));
+    if (!is_f32(n->in[0]))
+        attr_set_int(&g->arena, &as, "out_dtype", DT_F32);
+    struct value *in[] = {n->in[0], n->in[1]};
+    struct value *y = emit(n, OP_matmul, in, 2, &as, n->name, d);
+    if (!y || !(y = scaled(n, y, alpha, d)))
+        return NULL;
+    if (n->nin > 2 && n->in[2] && beta != 0) { /* as in BLAS, a beta of 0 does not read C */
+        struct value *c = scaled(n, n->in[2], beta, d);
+        y = c ? emit2(n, OP_add, y, c, d) : NULL;
+    }
+    return y;
 }

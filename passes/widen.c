@@ -1,0 +1,136 @@
+/*
+ * pass widen: what multiplies operands of 16 bits (f16, bf16) computes in FP32 and is rounded once, when it is stored.
+ *
+ * That is what these operators mean: their sums are not those of a type of 16 bits. Spelled out, they are the operators
+ * that later passes and the tile programs know, between casts that fusion makes part of what comes before and after.
+ * Products of bf16, and on chips of f16, take their operands as they are: the Tensor engine multiplies them exactly, and
+ * weights keep their size. All others have their operands and constants widened, which is exact. After pass compose,
+ * which recognises what is written in one type; requires inferred types.
+ */
+#include "passes/decompose_parts.h"
+#include "passes/rewrite.h"
+
+#include <stdlib.h>
+
+struct widener {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+static const enum op widened[] = {
+    OP_matmul,     OP_gemm,          OP_conv,       OP_conv_transpose,   OP_deform_conv, OP_causal_conv,
+    OP_lstm,       OP_gru,           OP_rnn,        OP_rotary_embedding, OP_batch_norm,  OP_instance_norm,
+    OP_group_norm, OP_lp_norm,       OP_lrn,        OP_max_pool,         OP_lp_pool,     OP_average_pool,
+    OP_resize,     OP_grid_sample,   OP_roi_align,  OP_reduce_sum,       OP_reduce_mean, OP_reduce_sum_square,
+    OP_reduce_max, OP_reduce_min,    OP_reduce_l1,  OP_reduce_l2,        OP_reduce_log_sum_exp,
+    OP_cumsum,     OP_argmax,        OP_argmin,     OP_where,
+};
+
+static bool is_widened(enum op op)
+{
+    for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)
+        if (widened[i] == op)
+            return true;
+    return false;
+}
+
+static bool is_short(const struct value *v)
+{
+    return v && v->type.kind == VK_TENSOR && (v->type.dtype == DT_F16 || v->type.dtype == DT_BF16);
+}
+
+static bool has_short_operands(const struct node *n)
+{
+    bool any = false;
+    for (int i = 0; i < n->nin; i++)
+        any |= is_short(n->in[i]);
+    return any;
+}
+
+static bool is_gemm(const struct node *n)
+{
+    return n->op == OP_gemm && n->in[0]->type.rank == 2 && n->in[1]->type.rank == 2;
+}
+
+/* The Tensor engine multiplies the operands as they are stored. On the CPU, convolutions may have a faster way in FP32
+ * (Winograd's method), which pass autocast knows; with --auto-cast all it has run. */
+static bool multiplies_as_stored(const struct widener *w, const struct node *n)
+{
+    const bool convolves = n->op == OP_conv || n->op == OP_conv_transpose;
+    if (n->op != OP_matmul && !is_gemm(n) && !(convolves && (w->o->strict_target || w->o->auto_cast == CAST_ALL)))
+        return false;
+    if (convolves && ((n->nin > 2 && n->in[2] && !n->in[2]->constant) || attr_int(&n->attrs, "group", 1) > 1))
+        return false;
+    return n->in[0]->type.dtype == n->in[1]->type.dtype &&
+           (n->in[0]->type.dtype == DT_BF16 || w->o->strict_target);
+}
+
+static struct value *widen_constant(struct widener *w, struct value *v)
+{
+    struct tensor t = tensor_view(DT_F32, v->constant->rank, v->constant->dims, NULL);
+    t.data = malloc(tensor_bytes(&t) + 16);
+    if (!t.data)
+        return fail_memory(w->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
+    graph_own(w->g, t.data);
+    dtype_convert(DT_F32, t.data, v->constant->dtype, v->constant->data, (size_t)tensor_count(v->constant), false);
+    return constant_new(w->g, &t, v->name);
+}
+
+static bool widen_operand(struct widener *w, struct node *n, int i)
+{
+    struct value *v = n->in[i], *wide = v->constant ? widen_constant(w, v) : emit_cast(n, v, DT_F32, w->d);
+    if (!wide)
+        return false;
+    node_set_input(n, i, wide);
+    if (v->constant && !v->uses)
+        constant_release(w->g, v);
+    return true;
+}
+
+/* Readers get the result in the type that it had. */
+static bool round_result(struct widener *w, struct node *n, struct value *v, int dtype)
+{
+    struct value *stored = emit_cast(n->next, v, dtype, w->d);
+    if (!stored)
+        return false;
+    stored->name = v->name;
+    v->name = NULL;
+    value_replace(v, stored);
+    node_set_input(stored->def, 0, v);
+    return true;
+}
+
+static bool visit(struct node *n, void *user)
+{
+    enum { MAX_RESULTS = 3 };
+    struct widener *w = user;
+    int stored[MAX_RESULTS]; /* type of a result that is rounded, or -1 */
+    if (!is_widened(n->op) || !has_short_operands(n) || n->nout > MAX_RESULTS)
+        return true;
+    for (int i = 0; i < n->nout; i++)
+        stored[i] = is_short(n->out[i]) ? n->out[i]->type.dtype : -1;
+    const bool as_stored = multiplies_as_stored(w, n);
+    for (int i = as_stored ? 2 : 0; i < n->nin; i++)
+        if (is_short(n->in[i]) && !widen_operand(w, n, i))
+            return false;
+    why(w->o, n, "widen", "computed in FP32 and rounded once, to the type of its operands");
+    if (is_gemm(n)) {
+        struct value *y = gemm_parts(n, w->d);
+        return node_replace(n, y ? emit_cast(n, y, stored[0], w->d) : NULL);
+    }
+    if (as_stored)
+        attr_set_int(&w->g->arena, &n->attrs, "out_dtype", DT_F32);
+    if (!infer_node(w->g, n, w->d))
+        return false;
+    for (int i = 0; i < n->nout; i++)
+        if (stored[i] >= 0 && n->out[i]->uses && !round_result(w, n, n->out[i], stored[i]))
+            return false;
+    return true;
+}
+
+bool pass_widen(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct widener w = {g, o, d};
+    return for_each_node(g->main, visit, &w);
+}
