@@ -60,6 +60,15 @@ static void exchange(struct bound_insn *i, int a, int b)
     }
 }
 
+/* Whether the dim has fewer elements in some instances: such dims stay where they are. */
+static bool is_clipped(const struct bound_insn *i, int dim)
+{
+    bool any = false;
+    for (int c = 0; c < i->shape.nclips; c++)
+        any |= i->shape.clips[c].dim == dim;
+    return any;
+}
+
 static bool kernel_size(int size)
 {
     return size == 1 || size == 2 || size == 4 || size == 8;
@@ -93,16 +102,16 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
      * along that of x rather than along a few repeats of one element. */
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int last = i->shape.rank - 1;
-    if (last < 1 || i->shape.nclips || (y->step[last] == 1 && x->step[last] == 1))
+    if (last < 1 || is_clipped(i, last) || (y->step[last] == 1 && x->step[last] == 1))
         return true;
     for (int d = 0; d < last; d++)
-        if (y->step[d] == 1 && x->step[d] == 1) {
+        if (y->step[d] == 1 && x->step[d] == 1 && !is_clipped(i, d)) {
             exchange(i, d, last);
             return true;
         }
     bool repeats = x->step[last] == 0 && i->shape.count[last] <= FEW_REPEATS;
     for (int d = 0; d < last && repeats; d++)
-        if (x->step[d] == 1 && i->shape.count[d] > i->shape.count[last]) {
+        if (x->step[d] == 1 && i->shape.count[d] > i->shape.count[last] && !is_clipped(i, d)) {
             bool joint = d == last - 1 && y->step[last] == 1 && y->dtype == x->dtype;
             exchange(i, d, last);
             if (joint && kernel_size(x->size)) { /* rows that are all the same, as columns */
