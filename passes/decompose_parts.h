@@ -15,7 +15,7 @@
  * failure. */
 bool decompose_parts(struct node *n, struct value **made, struct diag *d);
 
-/* Gemm as a product with an FP32 result, scaled, and the sum with C, in FP32 as well; before n. NULL after a failure. */
+/* Gemm as a product with an FP32 result, scaled, and the sum with C in FP32, before n. NULL after a failure. */
 struct value *gemm_parts(struct node *n, struct diag *d);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * pass widen: what multiplies operands of 16 bits (f16, bf16) computes in FP32 and is rounded once, when it is stored.
+ * pass widen: what multiplies, sums or compares operands of 16 bits (f16, bf16) computes in FP32 and is rounded once,
+ * when it is stored.
  *
  * That is what these operators mean: their sums are not those of a type of 16 bits. Spelled out, they are the operators
  * that later passes and the tile programs know, between casts that fusion makes part of what comes before and after.
- * Products of bf16, and on chips of f16, take their operands as they are: the Tensor engine multiplies them exactly, and
- * weights keep their size. All others have their operands and constants widened, which is exact. After pass compose,
- * which recognises what is written in one type; requires inferred types.
+ * Products of bf16, and on chips of f16, take their operands as they are: the Tensor engine multiplies them exactly,
+ * and weights keep their size. All others have their operands and constants widened, which is exact. After pass
+ * compose, which recognises what is written in one type; requires inferred types.
  */
 #include "passes/decompose_parts.h"
 #include "passes/rewrite.h"

@@ -124,12 +124,21 @@ static bool find_keys(const struct hlo_instruction *i, struct keys *k)
     return (first || same_pair(rest->operands[1], operand)) && find_keys(rest->operands[first], k);
 }
 
+/* What the comparator takes from outside are constants: it can be read as if they stood in it. */
+static bool takes_constants(const struct hlo_computation *c)
+{
+    bool all = true;
+    for (int i = 0; i < c->captures.count; i++)
+        all &= c->captures.v[i]->opcode == HLO_OP_CONSTANT;
+    return all;
+}
+
 bool hlo_lower_sort(struct hlo_lower *l)
 {
     const struct hlo_computation *c = hlo_attr_computation(l->i, HLO_ATTR_to_apply);
     int n = l->i->operand_count;
     struct keys keys = {0};
-    bool known = !c->captures.count && find_keys(c->root, &keys);
+    bool known = takes_constants(c) && find_keys(c->root, &keys);
     struct value **in = ARENA_ARRAY(&l->b->g->arena, struct value *, n);
     struct attrs a = {0};
     for (int k = 0; k < n; k++)

@@ -172,7 +172,14 @@ static int running_dim(const struct window_frame *f, const struct tensor *x, boo
     return (before == n - 1 && after == 0) || (before == 0 && after == n - 1) ? at : -1;
 }
 
-static void combine_running(int axis, bool down, row_fn run, const struct tensor *x,
+/* To a type of 16 bits that the elements have come from, where they are sums or products. */
+static void round_elements(enum kernel_convert to, float *y, int64_t n)
+{
+    if (to != CONVERT_COUNT)
+        kernels_get()->convert[to](y, 1, y, 1, (size_t)n);
+}
+
+static void combine_running(int axis, bool down, row_fn run, enum kernel_convert rounding, const struct tensor *x,
                             struct tensor *y)
 {
     int64_t outer = 1, inner = 1, n = x->dims[axis];
@@ -188,11 +195,13 @@ static void combine_running(int axis, bool down, row_fn run, const struct tensor
             if (k)
                 memcpy(to + at * inner * 4, to + before * inner * 4, (size_t)inner * 4);
             run(to + at * inner * 4, 1, from + at * inner * 4, 1, inner);
+            round_elements(rounding, (float *)(void *)(to + at * inner * 4), inner);
         }
     }
 }
 
-bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y)
+static bool combine_all(const struct window_frame *f, enum op op, enum kernel_convert rounding,
+                        const struct tensor *x, struct tensor *y)
 {
     row_fn run = find_row(x->dtype, op);
     int64_t tap[MAX_RANK] = {0};
@@ -201,13 +210,44 @@ bool window_combine(const struct window_frame *f, enum op op, const struct tenso
         return false;
     int axis = running_dim(f, x, &down);
     if (axis >= 0) {
-        combine_running(axis, down, run, x, y);
+        combine_running(axis, down, run, rounding, x, y);
         return true;
     }
-    do
+    do {
         combine_tap(f, tap, op, run, x, y);
-    while (next_index(tap, f->size, f->rank));
+        round_elements(rounding, y->data, tensor_count(y));
+    } while (next_index(tap, f->size, f->rank));
     return true;
+}
+
+/* Floats of 16 bits by way of f32, in which the sum or product of two is exact or rounds as it would have at once. */
+static bool combine_short(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
+                          struct work *w)
+{
+    const bool bf16 = x->dtype == DT_BF16;
+    const enum kernel_convert rounding =
+        op != OP_add && op != OP_mul ? CONVERT_COUNT : bf16 ? CONVERT_bf16_round : CONVERT_f16_round;
+    struct tensor wide_x = tensor_view(DT_F32, x->rank, x->dims, WORK(w, float, tensor_count(x)));
+    struct tensor wide_y = tensor_view(DT_F32, y->rank, y->dims, WORK(w, float, tensor_count(y)));
+    if (!wide_x.data || !wide_y.data)
+        return false;
+    const struct kernel_table *k = kernels_get();
+    const enum kernel_convert widen = bf16 ? CONVERT_f32_from_bf16 : CONVERT_f32_from_f16;
+    k->convert[widen](wide_x.data, 1, x->data, 1, (size_t)tensor_count(x));
+    k->convert[widen](wide_y.data, 1, y->data, 1, (size_t)tensor_count(y));
+    if (!combine_all(f, op, rounding, &wide_x, &wide_y))
+        return false;
+    k->convert[bf16 ? CONVERT_bf16_from_f32 : CONVERT_f16_from_f32](y->data, 1, wide_y.data, 1,
+                                                                    (size_t)tensor_count(y));
+    return true;
+}
+
+bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
+                    struct work *w)
+{
+    if (x->dtype == DT_F16 || x->dtype == DT_BF16)
+        return combine_short(f, op, x, y, w);
+    return combine_all(f, op, CONVERT_COUNT, x, y);
 }
 
 /* ---- the gradient ---- */

@@ -1,5 +1,6 @@
 /* Windows picked by an array of start indices: gather_windows reads them, scatter_windows combines
  * updates into them. */
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/combine.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
@@ -456,33 +457,68 @@ bool eval_gather_windows(struct op_call *c)
 
 /* ---- scatter ---- */
 
-/* Sums of f32 and 32-bit integers, where an operator by name adds. */
-static bool adds(const struct combine *m, int dtype)
-{
-    return m->form == COMBINE_OP && m->op == OP_add &&
-           (dtype == DT_F32 || dtype == DT_I32 || dtype == DT_U32);
-}
-
-#define ADD_RUN(name, T)                                                                           \
+#define ADD_RUN(name, T, sum)                                                                      \
     static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
     {                                                                                              \
         T *y = (T *)to;                                                                            \
         const T *x = (const T *)from;                                                              \
         if (ys == 1 && xs == 1)                                                                    \
             for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] += x[i];                                                                      \
+                y[i] = sum(y[i], x[i]);                                                            \
         else                                                                                       \
             for (int64_t i = 0; i < n; i++)                                                        \
-                y[i * ys] += x[i * xs];                                                            \
+                y[i * ys] = sum(y[i * ys], x[i * xs]);                                             \
     }
-ADD_RUN(add_f32, float)
-ADD_RUN(add_32, uint32_t)
+#define SUM(a, b)      ((a) + (b))
+#define SUM_BF16(a, b) f32_to_bf16(bf16_to_f32(a) + bf16_to_f32(b))
+ADD_RUN(add_f32, float, SUM)
+ADD_RUN(add_32, uint32_t, SUM)
+ADD_RUN(add_bf16, uint16_t, SUM_BF16)
 
-static void add_window(const struct runs *r, char *array, const char *other, bool is_float)
+/* By way of f32, in which the sum of two is rounded as it would have been at once. */
+static void add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+{
+    enum { CHUNK = 64 };
+    const struct kernel_table *k = kernels_get();
+    uint16_t *y = (uint16_t *)(void *)to;
+    const uint16_t *x = (const uint16_t *)(const void *)from;
+    float a[CHUNK], b[CHUNK];
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        const size_t some = (size_t)(n - i < CHUNK ? n - i : CHUNK);
+        k->convert[CONVERT_f32_from_f16](a, 1, y + i * ys, ys, some);
+        k->convert[CONVERT_f32_from_f16](b, 1, x + i * xs, xs, some);
+        for (size_t j = 0; j < some; j++)
+            a[j] += b[j];
+        k->convert[CONVERT_f16_from_f32](y + i * ys, ys, a, 1, some);
+    }
+}
+
+typedef void add_fn(char *to, int64_t ys, const char *from, int64_t xs, int64_t n);
+
+/* How elements of a type are added, each sum rounded to it; NULL: one after the other, by the operator. */
+static add_fn *adder_of(int dtype)
+{
+    static const struct {
+        int dtype;
+        add_fn *add;
+    } rows[] = {
+        {DT_F32, add_f32}, {DT_I32, add_32}, {DT_U32, add_32}, {DT_F16, add_f16}, {DT_BF16, add_bf16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].dtype == dtype)
+            return rows[i].add;
+    return NULL;
+}
+
+/* An operator by name adds. */
+static bool adds(const struct combine *m)
+{
+    return m->form == COMBINE_OP && m->op == OP_add;
+}
+
+static void add_window(const struct runs *r, char *array, const char *other, add_fn *add, int64_t bytes)
 {
     for (struct walk w = r->w; !w.done; walk_next(&w))
-        (is_float ? add_f32 : add_32)(array + w.offset[0] * 4, w.step[0], other + w.offset[1] * 4,
-                                      w.step[1], w.count);
+        add(array + w.offset[0] * bytes, w.step[0], other + w.offset[1] * bytes, w.step[1], w.count);
 }
 
 #define ADD_ONES(T)                                                                                \
@@ -492,13 +528,18 @@ static void add_window(const struct runs *r, char *array, const char *other, boo
     }
 
 /* Windows of one element that are added. */
-static void add_ones(const struct gather_block *k, const struct tensor *u, struct tensor *y)
+static void add_ones(const struct gather_block *k, add_fn *add, const struct tensor *u, struct tensor *y)
 {
-    const char *from = (const char *)u->data + k->outer * 4;
-    if (y->dtype == DT_F32) {
+    const int64_t bytes = (int64_t)dtype_bytes(y->dtype);
+    const char *from = (const char *)u->data + k->outer * bytes;
+    if (add == add_f32) {
         ADD_ONES(float)
-    } else {
+    } else if (add == add_32) {
         ADD_ONES(uint32_t)
+    } else {
+        for (int64_t i = 0; i < k->n; i++)
+            if (k->at[i] >= 0)
+                add((char *)y->data + k->at[i] * bytes, 1, from + i * k->step * bytes, 1, 1);
     }
 }
 
@@ -519,7 +560,7 @@ static void put_ones(const struct gather_block *k, const struct tensor *u, struc
 }
 
 /* Windows of a block replaced by their updates, or with the updates added. */
-static void scatter_block(const struct runs *r, const struct gather_block *k, bool add,
+static void scatter_block(const struct runs *r, const struct gather_block *k, add_fn *add,
                           const struct tensor *u, struct tensor *y)
 {
     enum { AHEAD = 8, LINE = 64, FETCHED = 512 };
@@ -536,10 +577,9 @@ static void scatter_block(const struct runs *r, const struct gather_block *k, bo
         if (!add)
             copy_window(r, to, from, true, (size_t)bytes);
         else if (!r->one)
-            add_window(r, to, from, y->dtype == DT_F32);
+            add_window(r, to, from, add, bytes);
         else
-            (y->dtype == DT_F32 ? add_f32 : add_32)(to, r->w.step[0], from, r->w.step[1],
-                                                    r->w.count);
+            add(to, r->w.step[0], from, r->w.step[1], r->w.count);
     }
 }
 
@@ -579,7 +619,7 @@ static void scatter_numbers(const struct places *p, bool add, const struct tenso
 }
 
 /* One array whose windows are replaced by their updates, or have them added. */
-static void scatter_plainly(struct places *p, bool add, const struct tensor *u, struct tensor *y)
+static void scatter_plainly(struct places *p, add_fn *add, const struct tensor *u, struct tensor *y)
 {
     struct runs runs;
     struct gather_block block;
@@ -588,13 +628,13 @@ static void scatter_plainly(struct places *p, bool add, const struct tensor *u, 
          numbers = has_numbers(p, &runs, y);
     do {
         if (numbers) {
-            scatter_numbers(p, add, u, y);
+            scatter_numbers(p, add != NULL, u, y);
             continue;
         }
         for (int64_t i = 0; i < row_vectors(p); i += block.n) {
             fill_block(p, i, false, &block);
             if (ones && add)
-                add_ones(&block, u, y);
+                add_ones(&block, add, u, y);
             else if (ones)
                 put_ones(&block, u, y);
             else
@@ -687,7 +727,8 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     }
     if (tensor_count(c->in[n + 1]) == 0 || !window_fits(&p))
         return true;
-    bool replaces = m.form == COMBINE_ARGUMENT && m.argument == 1, add = adds(&m, c->in[0]->dtype);
+    bool replaces = m.form == COMBINE_ARGUMENT && m.argument == 1;
+    add_fn *add = adds(&m) ? adder_of(c->in[0]->dtype) : NULL;
     if (n != 1 || !(replaces || add))
         return scatter_by(&p, c, &m, w);
     scatter_plainly(&p, add, c->in[2], c->out[0]);

@@ -133,7 +133,7 @@ static bool reduce_window(struct op_call *c, struct work *w)
         return false;
     for (int i = 0; i < n; i++)
         fill_first(c->out[i], c->in[n + i]);
-    if (n == 1 && m.form == COMBINE_OP && window_combine(&f, m.op, c->in[0], y))
+    if (n == 1 && m.form == COMBINE_OP && window_combine(&f, m.op, c->in[0], y, w))
         return true;
     int64_t *at_y = WORK(w, int64_t, count), *at_x = WORK(w, int64_t, count);
     if (!at_y || !at_x)

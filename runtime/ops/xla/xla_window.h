@@ -4,6 +4,7 @@
 #ifndef RUNTIME_OPS_XLA_WINDOW_H
 #define RUNTIME_OPS_XLA_WINDOW_H
 
+#include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/ops.h"
 #include "runtime/ops/common/walk.h"
 
@@ -23,11 +24,12 @@ struct window_frame { /* a window over all dims */
 };
 
 /*
- * window_typed.c, for f32 and 32-bit integers without base dilations; false when they do not take
+ * window_typed.c, for floats of 16 and 32 bits and 32-bit integers without base dilations; false when they do not take
  * it, and nothing is done then. y is filled with first values.
  */
 /* y = y op the elements of x in its window, for add, mul, max and min. */
-bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y);
+bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
+                    struct work *w);
 /* Of each window the element that a chain of comparisons keeps: there, y += source. */
 bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
                     const struct tensor *source, struct tensor *y, int64_t *room);
