@@ -154,8 +154,7 @@ static void combine_tap(const struct window_frame *f, const int64_t *tap, enum o
 
 /* ---- running combinations: the window reaches from one end to here ---- */
 
-/* The only dim with a window, -1 when there are several; *down: it reaches to the last element. */
-static int running_dim(const struct window_frame *f, const struct tensor *x, bool *down)
+int running_dim(const struct window_frame *f, const struct tensor *x, bool *down)
 {
     int at = -1;
     for (int i = 0; i < f->rank; i++) {

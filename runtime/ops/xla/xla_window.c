@@ -120,8 +120,34 @@ static void put(void *to, const struct vector *from, const int64_t *at, int64_t 
                bytes);
 }
 
+/* Windows that begin with the first element: each is the one before it and one element more. */
+static bool reduce_running(struct op_call *c, struct combine *m, int axis, struct vector *args, int64_t *before,
+                           int64_t *at)
+{
+    const struct tensor *x = c->in[0];
+    const int n = c->nout;
+    const int64_t steps = x->dims[axis], inner = dims_product(x->dims, axis + 1, x->rank),
+                  lanes = steps ? tensor_count(x) / steps : 0;
+    for (int64_t k = 0; k < steps; k++) {
+        for (int64_t i = 0; i < lanes; i++) {
+            at[i] = (i / inner * steps + k) * inner + i % inner;
+            before[i] = at[i] - (k ? inner : 0); /* the first of them has the first value */
+        }
+        for (int i = 0; i < n; i++) {
+            pick(&args[i], c->out[i]->data, before, lanes);
+            pick(&args[n + i], c->in[i]->data, at, lanes);
+        }
+        if (!combine_run(m, lanes, args, 2 * n, args, n))
+            return false;
+        for (int i = 0; i < n; i++)
+            put(c->out[i]->data, &args[i], at, lanes);
+    }
+    return true;
+}
+
 static bool reduce_window(struct op_call *c, struct work *w)
 {
+    bool down = false;
     int n = c->nout;
     struct tensor *y = c->out[0];
     struct combine m;
@@ -144,6 +170,9 @@ static bool reduce_window(struct op_call *c, struct work *w)
         if (!args[i].data)
             return false;
     }
+    const int axis = running_dim(&f, c->in[0], &down);
+    if (axis >= 0 && !down && f.base[axis] == 1 && !memcmp(y->dims, c->in[0]->dims, sizeof *y->dims * (size_t)y->rank))
+        return reduce_running(c, &m, axis, args, at_y, at_x);
     do {
         int64_t inside = tap_places(&f, tap, y, c->in[0]->dims, at_y, at_x);
         for (int i = 0; i < n; i++) {

@@ -23,6 +23,10 @@ struct window_frame { /* a window over all dims */
     const int64_t *size, *stride, *pads, *base, *dilation;
 };
 
+/* The only dim with a window, which reaches from the first element to this one or (*down) from this one to the last;
+ * -1: windows are others. */
+int running_dim(const struct window_frame *f, const struct tensor *x, bool *down);
+
 /*
  * window_typed.c, for floats of 16 and 32 bits and 32-bit integers without base dilations; false when they do not take
  * it, and nothing is done then. y is filled with first values.
