@@ -25,7 +25,8 @@ static const enum op widened[] = {
     OP_group_norm, OP_lp_norm,       OP_lrn,        OP_max_pool,         OP_lp_pool,     OP_average_pool,
     OP_resize,     OP_grid_sample,   OP_roi_align,  OP_reduce_sum,       OP_reduce_mean, OP_reduce_sum_square,
     OP_reduce_max, OP_reduce_min,    OP_reduce_l1,  OP_reduce_l2,        OP_reduce_log_sum_exp,
-    OP_cumsum,     OP_argmax,        OP_argmin,     OP_where,
+    OP_cumsum,     OP_argmax,        OP_argmin,     OP_where,            OP_softmax,     OP_log_softmax,
+    OP_hardmax,    OP_cast,
 };
 
 static bool is_widened(enum op op)
@@ -34,6 +35,12 @@ static bool is_widened(enum op op)
         if (widened[i] == op)
             return true;
     return false;
+}
+
+/* From floats of 16 bits to other floats there are kernels. */
+static bool is_cast_of_floats(const struct node *n)
+{
+    return n->op == OP_cast && dtype_is_float(n->out[0]->type.dtype);
 }
 
 static bool is_short(const struct value *v)
@@ -107,7 +114,7 @@ static bool visit(struct node *n, void *user)
     enum { MAX_RESULTS = 3 };
     struct widener *w = user;
     int stored[MAX_RESULTS]; /* type of a result that is rounded, or -1 */
-    if (!is_widened(n->op) || !has_short_operands(n) || n->nout > MAX_RESULTS)
+    if (!is_widened(n->op) || !has_short_operands(n) || n->nout > MAX_RESULTS || is_cast_of_floats(n))
         return true;
     for (int i = 0; i < n->nout; i++)
         stored[i] = is_short(n->out[i]) ? n->out[i]->type.dtype : -1;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Times single operators at sizes of real models, ours and onnxruntime's in turns, and checks that the results agree.
 
-    scripts/bench_operators.py [--only REGEX] [--rounds N] [--seconds S] [--below RATIO] [--build build]
+    scripts/bench_operators.py [--only REGEX] [--rounds N] [--seconds S] [--below RATIO] [--type f32|f16] [--build build]
 
-Prints a table, the slowest against onnxruntime first: least milliseconds of all rounds, one thread, FP32. --below:
-only rows under that ratio. Needs onnx and onnxruntime; only to measure.
+Prints a table, the slowest against onnxruntime first: least milliseconds of all rounds, one thread. --below: only rows
+under that ratio. --type f16: FP32 operands become f16 (the scales of Resize excepted). Needs onnx and onnxruntime; only to measure.
 """
 import argparse, os, re, subprocess, tempfile, time
 import numpy as np, onnx, onnxruntime as ort
@@ -34,12 +34,14 @@ class Case:
         self.constants, self.outputs, self.attributes = list(constants), outputs, attributes
         self.name = name or op
 
-    def model(self):
+    def model(self, half=False):
         names, values = [], {}
         for i, v in enumerate(list(self.inputs) + self.constants):
             names.append("x%d" % i if v is not None else "")
             if v is not None:
                 values[names[-1]] = np.asarray(v)
+                if half and values[names[-1]].dtype == np.float32 and not (self.op == "Resize" and i):
+                    values[names[-1]] = values[names[-1]].astype(np.float16)
         fed = names[:len(self.inputs)]
         outs = ["y%d" % i for i in range(self.outputs)]
         node = helper.make_node(self.op, names, outs, domain=self.domain, **self.attributes)
@@ -203,14 +205,14 @@ def least(run, seconds):
     return best * 1e3
 
 
-def agree(ours, theirs):
+def agree(ours, theirs, part):
     ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
     scale = max(1, np.abs(theirs[np.isfinite(theirs)]).max(initial=0))
-    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=0, atol=1e-4 * scale, equal_nan=True)
+    return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=0, atol=part * scale, equal_nan=True)
 
 
 def measure(case, folder, options):
-    model, feeds = case.model()
+    model, feeds = case.model(options.type == "f16")
     settings = ort.SessionOptions()
     settings.intra_op_num_threads, settings.log_severity_level = 1, 4
     session = ort.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
@@ -226,7 +228,8 @@ def measure(case, folder, options):
                    check=True, capture_output=True)
     xrun = [options.build + "/runtime/xrun", path("m.neff"), *files, "--threads", "1"]
     subprocess.run([*xrun, "-o", path("out")], check=True, capture_output=True)
-    same = all(agree(np.load(path("out/y%d.npy" % i)), v) for i, v in enumerate(wanted))
+    same = all(agree(np.load(path("out/y%d.npy" % i)), v, 2e-3 if options.type == "f16" else 1e-4)
+               for i, v in enumerate(wanted))
     best = [float("inf"), float("inf")]
     for _ in range(options.rounds):
         runs = max(3, min(2000, int(options.seconds * 1e3 / min(best[0], 50))))
@@ -242,6 +245,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--below", type=float, default=float("inf"))
+    parser.add_argument("--type", choices=("f32", "f16"), default="f32")
     parser.add_argument("--build", default="build")
     options = parser.parse_args()
     rows, failed = [], []
