@@ -457,26 +457,24 @@ bool eval_gather_windows(struct op_call *c)
 
 /* ---- scatter ---- */
 
-#define ADD_RUN(name, T, sum)                                                                      \
+#define ADD_RUN(name, T)                                                                           \
     static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
     {                                                                                              \
         T *y = (T *)to;                                                                            \
         const T *x = (const T *)from;                                                              \
         if (ys == 1 && xs == 1)                                                                    \
             for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = sum(y[i], x[i]);                                                            \
+                y[i] += x[i];                                                                      \
         else                                                                                       \
             for (int64_t i = 0; i < n; i++)                                                        \
-                y[i * ys] = sum(y[i * ys], x[i * xs]);                                             \
+                y[i * ys] += x[i * xs];                                                            \
     }
-#define SUM(a, b)      ((a) + (b))
-#define SUM_BF16(a, b) f32_to_bf16(bf16_to_f32(a) + bf16_to_f32(b))
-ADD_RUN(add_f32, float, SUM)
-ADD_RUN(add_32, uint32_t, SUM)
-ADD_RUN(add_bf16, uint16_t, SUM_BF16)
+ADD_RUN(add_f32, float)
+ADD_RUN(add_32, uint32_t)
 
 /* By way of f32, in which the sum of two is rounded as it would have been at once. */
-static void add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+static __attribute__((noinline)) void add_short(char *to, int64_t ys, const char *from, int64_t xs, int64_t n,
+                                                enum kernel_convert widen, enum kernel_convert round)
 {
     enum { CHUNK = 64 };
     const struct kernel_table *k = kernels_get();
@@ -484,13 +482,22 @@ static void add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t 
     const uint16_t *x = (const uint16_t *)(const void *)from;
     float a[CHUNK], b[CHUNK];
     for (int64_t i = 0; i < n; i += CHUNK) {
-        const size_t some = (size_t)(n - i < CHUNK ? n - i : CHUNK);
-        k->convert[CONVERT_f32_from_f16](a, 1, y + i * ys, ys, some);
-        k->convert[CONVERT_f32_from_f16](b, 1, x + i * xs, xs, some);
-        for (size_t j = 0; j < some; j++)
-            a[j] += b[j];
-        k->convert[CONVERT_f16_from_f32](y + i * ys, ys, a, 1, some);
+        const int64_t some = n - i < CHUNK ? n - i : CHUNK;
+        k->convert[widen](a, 1, y + i * ys, ys, (size_t)some);
+        k->convert[widen](b, 1, x + i * xs, xs, (size_t)some);
+        add_f32((char *)a, 1, (const char *)b, 1, some);
+        k->convert[round](y + i * ys, ys, a, 1, (size_t)some);
     }
+}
+
+static void add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+{
+    add_short(to, ys, from, xs, n, CONVERT_f32_from_f16, CONVERT_f16_from_f32);
+}
+
+static void add_bf16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+{
+    add_short(to, ys, from, xs, n, CONVERT_f32_from_bf16, CONVERT_bf16_from_f32);
 }
 
 typedef void add_fn(char *to, int64_t ys, const char *from, int64_t xs, int64_t n);

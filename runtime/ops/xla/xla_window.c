@@ -120,12 +120,28 @@ static void put(void *to, const struct vector *from, const int64_t *at, int64_t 
                bytes);
 }
 
+/* out[write] = out[read] combined with the inputs' elements `from`, of every pair. */
+static __attribute__((noinline)) bool combine_places(struct op_call *c, struct combine *m, struct vector *args,
+                                                     const int64_t *read, const int64_t *from, const int64_t *write,
+                                                     int64_t count)
+{
+    const int n = c->nout;
+    for (int i = 0; i < n; i++) {
+        pick(&args[i], c->out[i]->data, read, count);
+        pick(&args[n + i], c->in[i]->data, from, count);
+    }
+    if (!combine_run(m, count, args, 2 * n, args, n))
+        return false;
+    for (int i = 0; i < n; i++)
+        put(c->out[i]->data, &args[i], write, count);
+    return true;
+}
+
 /* Windows that begin with the first element: each is the one before it and one element more. */
 static bool reduce_running(struct op_call *c, struct combine *m, int axis, struct vector *args, int64_t *before,
                            int64_t *at)
 {
     const struct tensor *x = c->in[0];
-    const int n = c->nout;
     const int64_t steps = x->dims[axis], inner = dims_product(x->dims, axis + 1, x->rank),
                   lanes = steps ? tensor_count(x) / steps : 0;
     for (int64_t k = 0; k < steps; k++) {
@@ -133,14 +149,8 @@ static bool reduce_running(struct op_call *c, struct combine *m, int axis, struc
             at[i] = (i / inner * steps + k) * inner + i % inner;
             before[i] = at[i] - (k ? inner : 0); /* the first of them has the first value */
         }
-        for (int i = 0; i < n; i++) {
-            pick(&args[i], c->out[i]->data, before, lanes);
-            pick(&args[n + i], c->in[i]->data, at, lanes);
-        }
-        if (!combine_run(m, lanes, args, 2 * n, args, n))
+        if (!combine_places(c, m, args, before, at, at, lanes))
             return false;
-        for (int i = 0; i < n; i++)
-            put(c->out[i]->data, &args[i], at, lanes);
     }
     return true;
 }
@@ -175,14 +185,8 @@ static bool reduce_window(struct op_call *c, struct work *w)
         return reduce_running(c, &m, axis, args, at_y, at_x);
     do {
         int64_t inside = tap_places(&f, tap, y, c->in[0]->dims, at_y, at_x);
-        for (int i = 0; i < n; i++) {
-            pick(&args[i], c->out[i]->data, at_y, inside);
-            pick(&args[n + i], c->in[i]->data, at_x, inside);
-        }
-        if (!combine_run(&m, inside, args, 2 * n, args, n))
+        if (!combine_places(c, &m, args, at_y, at_x, at_y, inside))
             return false;
-        for (int i = 0; i < n; i++)
-            put(c->out[i]->data, &args[i], at_y, inside);
     } while (next_index(tap, f.size, f.rank));
     return true;
 }
