@@ -22,15 +22,13 @@
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct caster {
     struct graph *g;
     const struct options *o;
     struct diag *d;
-    struct value **cast_of; /* value id -> its cast */
-    int nvalues;
+    struct casts casts;
     const bool *sizes; /* value id -> a size is computed from it, of the values before the pass */
     int nsizes;
     const struct region **branches; /* those that hold products */
@@ -209,7 +207,7 @@ static bool kept(struct caster *c, const struct node *n)
 
 static bool stored(const struct caster *c)
 {
-    return c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16;
+    return dtype_is_short_float(c->o->cast_type);
 }
 
 /* Finite numbers stay finite: the lowest f32 in a mask, times zero, must stay zero. */
@@ -226,49 +224,37 @@ static double rounded(const struct caster *c, double x)
 static struct value *cast_constant(struct caster *c, struct value *v)
 {
     int dtype = stored(c) ? c->o->cast_type : DT_F32;
-    struct tensor t = tensor_view(dtype, v->constant->rank, v->constant->dims, NULL);
     size_t n = (size_t)tensor_count(v->constant);
-    t.data = malloc(tensor_bytes(&t) + 16);
-    if (!t.data)
-        return fail_memory(c->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
-    graph_own(c->g, t.data);
+    struct value *made = constant_unwritten(c->g, dtype, v->constant->rank, v->constant->dims, v->name, c->d);
+    if (!made)
+        return NULL;
     const float *from = v->constant->data;
+    void *to = made->constant->data;
     if (c->o->cast_type == DT_BF16)
         for (size_t i = 0; i < n; i++) {
             uint16_t code = f32_to_bf16(from[i]);
-            ((uint16_t *)t.data)[i] = code - ((code & 0x7fff) == 0x7f80 && isfinite(from[i]));
+            ((uint16_t *)to)[i] = code - ((code & 0x7fff) == 0x7f80 && isfinite(from[i]));
         }
     else
         for (size_t i = 0; i < n; i++)
-            dtype_store_f64(dtype, t.data, i, rounded(c, from[i]));
-    return constant_new(c->g, &t, v->name);
+            dtype_store_f64(dtype, to, i, rounded(c, from[i]));
+    return made;
 }
 
-/* The cast right after v's definition, so that every reader can use it. */
 static struct value *cast_computed(struct caster *c, struct value *v)
 {
-    struct node *at = v->def ? v->def->next : v->param_of->first;
-    if (stored(c)) {
-        struct value *made = emit_cast(at, v, c->o->cast_type, c->d);
-        if (made)
-            made->name = v->name;
-        return made;
-    }
-    return emit1(at, c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v, c->d);
+    if (stored(c))
+        return emit_cast_at_source(v, c->o->cast_type, c->d);
+    return emit1(after_source(v), c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v, c->d);
 }
 
 static struct value *cast_value(struct caster *c, struct value *v)
 {
-    if (v->id >= c->nvalues) {
-        int n = c->g->next_value * 2;
-        struct value **grown = ARENA_ARRAY(&c->g->arena, struct value *, n);
-        arena_move_(grown, c->cast_of, sizeof *grown * (size_t)c->nvalues);
-        c->cast_of = grown;
-        c->nvalues = n;
+    if (!*cast_of(&c->casts, c->g, v)) {
+        struct value *made = v->constant ? cast_constant(c, v) : cast_computed(c, v);
+        *cast_of(&c->casts, c->g, v) = made;
     }
-    if (!c->cast_of[v->id])
-        c->cast_of[v->id] = v->constant ? cast_constant(c, v) : cast_computed(c, v);
-    return c->cast_of[v->id];
+    return *cast_of(&c->casts, c->g, v);
 }
 
 /* ---- matmult ---- */

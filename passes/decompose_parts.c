@@ -109,8 +109,7 @@ bool decompose_parts(struct node *n, struct value **made, struct diag *d)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct type *x = n->op == rows[i].op ? &n->in[0]->type : NULL;
         bool taken = x && x->kind == VK_TENSOR && x->rank >= 0 &&
-                     (x->dtype == DT_F32 ||
-                      (rows[i].short_floats && (x->dtype == DT_BF16 || x->dtype == DT_F16)));
+                     (x->dtype == DT_F32 || (rows[i].short_floats && dtype_is_short_float(x->dtype)));
         if (taken && takes_axes(n))
             return (*made = rows[i].parts(n, d)) != NULL;
     }

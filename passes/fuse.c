@@ -22,11 +22,6 @@ struct fuser {
     struct node *nodes[MAX_GROUP];
 };
 
-static bool engine_type(int dtype)
-{
-    return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16;
-}
-
 /* Types of quantised data and of their sums. */
 static bool quantised_type(int dtype)
 {
@@ -64,13 +59,13 @@ static bool is_elementwise(const struct options *o, const struct node *n)
         if (!n->in[i])
             continue;
         bool predicate = n->op == OP_where && i == 0;
-        if (!engine_type(n->in[i]->type.dtype) && !predicate)
+        if (!dtype_is_engine_float(n->in[i]->type.dtype) && !predicate)
             return false;
         if (n->op == OP_clip && i > 0 && !n->in[i]->constant)
             return false;
     }
     int out = n->out[0]->type.dtype;
-    return engine_type(out) || out == DT_BOOL;
+    return dtype_is_engine_float(out) || out == DT_BOOL;
 }
 
 static bool first_result_only(const struct node *n)

@@ -72,6 +72,31 @@ struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag
     return x ? emit(at, OP_cast, &x, 1, &as, at->name, d) : NULL;
 }
 
+struct value **cast_of(struct casts *c, struct graph *g, const struct value *v)
+{
+    if (v->id >= c->nvalues) {
+        int n = g->next_value * 2;
+        struct value **grown = ARENA_ARRAY(&g->arena, struct value *, n);
+        arena_move_(grown, c->of, sizeof *grown * (size_t)c->nvalues);
+        c->of = grown;
+        c->nvalues = n;
+    }
+    return &c->of[v->id];
+}
+
+struct node *after_source(const struct value *v)
+{
+    return v->def ? v->def->next : v->param_of->first;
+}
+
+struct value *emit_cast_at_source(struct value *v, int dtype, struct diag *d)
+{
+    struct value *made = emit_cast(after_source(v), v, dtype, d);
+    if (made)
+        made->name = v->name;
+    return made;
+}
+
 struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
                            struct diag *d)
 {
@@ -96,6 +121,17 @@ struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_
     struct tensor t = tensor_view(dtype, rank, dims, NULL);
     t.data = arena_alloc(&g->arena, tensor_bytes(&t) + 16);
     dtype_store_f64n(dtype, t.data, (size_t)tensor_count(&t), v);
+    return constant_new(g, &t, name);
+}
+
+struct value *constant_unwritten(struct graph *g, int dtype, int rank, const int64_t *dims, const char *name,
+                                 struct diag *d)
+{
+    struct tensor t = tensor_view(dtype, rank, dims, NULL);
+    t.data = malloc(tensor_bytes(&t) + 16);
+    if (!t.data)
+        return fail_memory(d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
+    graph_own(g, t.data);
     return constant_new(g, &t, name);
 }
 

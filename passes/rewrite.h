@@ -18,6 +18,16 @@ struct value *emit2(struct node *at, enum op op, struct value *x, struct value *
 /* Transposes x before `at`; size-1 dims alone moving around becomes a reshape. */
 struct value *emit_transpose(struct node *at, struct value *x, const int64_t *perm, struct diag *d);
 struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d);
+/* Casts of values to one type: each is made once, right after its value, where every reader finds it. */
+struct casts {
+    struct value **of; /* by the value's number */
+    int nvalues;
+};
+/* Where the cast of v is kept, NULL as long as there is none. */
+struct value **cast_of(struct casts *c, struct graph *g, const struct value *v);
+struct value *emit_cast_at_source(struct value *v, int dtype, struct diag *d);
+/* Where v is computed or comes in: before this node it is at hand. */
+struct node *after_source(const struct value *v);
 /* dims as a reshape operand takes them: 0 keeps a dim, -1 is what remains. */
 struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
                            struct diag *d);
@@ -29,6 +39,9 @@ bool node_replace(struct node *n, struct value *with);
 /* A float constant with the elements of a double array, rounded to dtype. */
 struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_t *dims,
                               const double *v, const char *name);
+/* A constant of the type whose elements the caller writes to its data; NULL: there is no memory. */
+struct value *constant_unwritten(struct graph *g, int dtype, int rank, const int64_t *dims, const char *name,
+                                 struct diag *d);
 /* n ones in FP32. */
 struct value *constant_ones(struct graph *g, int64_t n);
 /* The FP32 constant with the elements of index i along the axis times scale[i], computed in double and rounded once;

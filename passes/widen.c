@@ -11,12 +11,11 @@
 #include "passes/decompose_parts.h"
 #include "passes/rewrite.h"
 
-#include <stdlib.h>
-
 struct widener {
     struct graph *g;
     const struct options *o;
     struct diag *d;
+    struct casts casts; /* to f32 */
 };
 
 static const enum op widened[] = {
@@ -45,7 +44,7 @@ static bool is_cast_of_floats(const struct node *n)
 
 static bool is_short(const struct value *v)
 {
-    return v && v->type.kind == VK_TENSOR && (v->type.dtype == DT_F16 || v->type.dtype == DT_BF16);
+    return v && v->type.kind == VK_TENSOR && dtype_is_short_float(v->type.dtype);
 }
 
 static bool has_short_operands(const struct node *n)
@@ -76,21 +75,23 @@ static bool multiplies_as_stored(const struct widener *w, const struct node *n)
 
 static struct value *widen_constant(struct widener *w, struct value *v)
 {
-    struct tensor t = tensor_view(DT_F32, v->constant->rank, v->constant->dims, NULL);
-    t.data = malloc(tensor_bytes(&t) + 16);
-    if (!t.data)
-        return fail_memory(w->d, "out of memory: a constant of %zu bytes", tensor_bytes(&t)), NULL;
-    graph_own(w->g, t.data);
-    dtype_convert(DT_F32, t.data, v->constant->dtype, v->constant->data, (size_t)tensor_count(v->constant), false);
-    return constant_new(w->g, &t, v->name);
+    const struct tensor *t = v->constant;
+    struct value *made = constant_unwritten(w->g, DT_F32, t->rank, t->dims, v->name, w->d);
+    if (made)
+        dtype_convert(DT_F32, made->constant->data, t->dtype, t->data, (size_t)tensor_count(t), false);
+    return made;
 }
 
 static bool widen_operand(struct widener *w, struct node *n, int i)
 {
-    struct value *v = n->in[i], *wide = v->constant ? widen_constant(w, v) : emit_cast(n, v, DT_F32, w->d);
-    if (!wide)
-        return false;
-    node_set_input(n, i, wide);
+    struct value *v = n->in[i];
+    if (!*cast_of(&w->casts, w->g, v)) {
+        struct value *made = v->constant ? widen_constant(w, v) : emit_cast_at_source(v, DT_F32, w->d);
+        if (!made)
+            return false;
+        *cast_of(&w->casts, w->g, v) = made;
+    }
+    node_set_input(n, i, *cast_of(&w->casts, w->g, v));
     if (v->constant && !v->uses)
         constant_release(w->g, v);
     return true;
@@ -139,6 +140,6 @@ static bool visit(struct node *n, void *user)
 
 bool pass_widen(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct widener w = {g, o, d};
+    struct widener w = {.g = g, .o = o, .d = d};
     return for_each_node(g->main, visit, &w);
 }

@@ -32,8 +32,8 @@ static bool computed_product(struct lowering *l, const struct node *n)
     struct value *a = outer_value(l, n->in[0]), *b = outer_value(l, n->in[1]);
     const struct type *x = &a->type, *w = &b->type, *y = &n->out[0]->type;
     if (touches_nothing(n) || !has_layout(l, a) || !has_layout(l, b) || !has_layout(l, n->out[0]) ||
-        x->rank < 2 || w->rank < 2 || !engine_float(x->dtype) || !engine_float(w->dtype) ||
-        !engine_float(y->dtype))
+        x->rank < 2 || w->rank < 2 || !dtype_is_engine_float(x->dtype) || !dtype_is_engine_float(w->dtype) ||
+        !dtype_is_engine_float(y->dtype))
         return false;
     if (b->constant && w->rank == 2 && !attr_int(&n->attrs, "trans_a", 0))
         return false; /* packed when compiling */
@@ -128,7 +128,7 @@ static bool attention_takes(struct lowering *l, const struct node *n)
 {
     const struct type *y = &n->out[0]->type;
     dim_t steps[MAX_RANK], scores[MAX_RANK];
-    if (touches_nothing(n) || !has_layout(l, n->out[0]) || !engine_float(y->dtype))
+    if (touches_nothing(n) || !has_layout(l, n->out[0]) || !dtype_is_engine_float(y->dtype))
         return false;
     int nbatch = y->rank - 2, several = 0;
     for (int i = 0; i < nbatch; i++)
@@ -140,7 +140,7 @@ static bool attention_takes(struct lowering *l, const struct node *n)
         return false; /* 1 / sqrt(width) is a number in the program */
     for (int i = 0; i < n->nin && n->in[i]; i++) {
         struct value *v = outer_value(l, n->in[i]);
-        if (!has_layout(l, v) || !engine_float(v->type.dtype))
+        if (!has_layout(l, v) || !dtype_is_engine_float(v->type.dtype))
             return false;
         struct strided s = strided_shape(v);
         if (i < 3 && (s.rank < 2 || !strided_broadcast(l, &s, 2, nbatch, y->dims, steps)))

@@ -111,12 +111,12 @@ bool node_possible(struct lowering *l, const struct node *n)
             continue;
         int t = n->in[i]->type.dtype;
         bool predicate = n->op == OP_where && i == 0 && t == DT_BOOL;
-        if (!predicate && !engine_float(t))
+        if (!predicate && !dtype_is_engine_float(t))
             return false;
     }
     if (is_compare(n->op))
         return out == DT_BOOL;
-    if (!engine_float(out))
+    if (!dtype_is_engine_float(out))
         return false;
     if (n->op == OP_clip)
         return (n->nin < 2 || !n->in[1] || scalar_of(l, n->in[1], &unused)) &&
@@ -264,7 +264,7 @@ static const struct node *rounding(const struct expression *e, const struct valu
     const struct node *def = group_def(e->g, v), *n = v->uses ? v->uses->node : NULL;
     if (!def || !n || v->uses->next || n->op != OP_cast ||
         group_is_result(e->g, v) || v->type.dtype != DT_F32 ||
-        (n->out[0]->type.dtype != DT_BF16 && n->out[0]->type.dtype != DT_F16))
+        !dtype_is_short_float(n->out[0]->type.dtype))
         return NULL;
     for (int i = 0; i < e->ngiven; i++)
         if (e->given[i] == v)
@@ -285,7 +285,7 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     dim_t count = space_count(e->k->p, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
-    if (v->type.dtype == DT_BF16 || v->type.dtype == DT_F16 || dtype_is_int(v->type.dtype))
+    if (dtype_is_short_float(v->type.dtype) || dtype_is_int(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {

@@ -41,11 +41,6 @@ struct expression {
     struct value **temporary_of; /* tile number -> value it holds, to reuse tiles */
 };
 
-/* Element types that engines compute with: they are widened to f32. */
-static inline bool engine_float(int dtype)
-{
-    return dtype == DT_F32 || dtype == DT_BF16 || dtype == DT_F16;
-}
 /* Whether every node of the group from `first` on can be emitted; says why() not. */
 bool expression_possible(struct lowering *l, const struct group *g, int first);
 bool node_possible(struct lowering *l, const struct node *n);

@@ -56,7 +56,7 @@ enum lowered lower_col2im(struct lowering *l, struct node *n)
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
     struct columns c;
     if (n->op == OP_fused || !has_layout(l, x) || !has_layout(l, y) ||
-        !engine_float(x->type.dtype) || y->type.rank != 4 || !read_columns(l, n, &c) ||
+        !dtype_is_engine_float(x->type.dtype) || y->type.rank != 4 || !read_columns(l, n, &c) ||
         x->type.dims[2] != c.windows[0] * c.windows[1] ||
         x->type.dims[1] != dim_mul(t, y->type.dims[1], c.kernel[0] * c.kernel[1])) {
         why(l->o, n, "tile.columns",

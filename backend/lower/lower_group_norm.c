@@ -19,12 +19,12 @@ static bool examine(struct lowering *l, const struct node *n, struct norm_groups
     const struct type *x = &n->in[0]->type;
     for (int i = 0; i < 3; i++) {
         struct value *v = outer_value(l, n->in[i]);
-        if (!has_layout(l, v) || !engine_float(v->type.dtype) || (i && v->type.rank != 1))
+        if (!has_layout(l, v) || !dtype_is_engine_float(v->type.dtype) || (i && v->type.rank != 1))
             return false;
     }
     if (!attr_int(&n->attrs, "channels_last", 0) || x->rank < 3 ||
         !dim_is_const(x->dims[x->rank - 1]) || x->dims[x->rank - 1] < 1 ||
-        !has_layout(l, n->out[0]) || !engine_float(n->out[0]->type.dtype))
+        !has_layout(l, n->out[0]) || !dtype_is_engine_float(n->out[0]->type.dtype))
         return false;
     g->n = x->dims[0], g->channels = x->dims[x->rank - 1], g->pixels = 1;
     for (int i = 1; i < x->rank - 1; i++)

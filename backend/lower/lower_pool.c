@@ -93,7 +93,7 @@ static int emit_along_rows(struct lowering *l, const struct node *n, struct pool
     struct dim_table *t = &l->p->dims;
     dim_t dims[4] = {p->n, p->h, p->ow, p->channels};
     int own = n->out[0]->type.dtype;
-    struct type type = type_tensor(engine_float(own) ? DT_F32 : own, 4, dims);
+    struct type type = type_tensor(dtype_is_engine_float(own) ? DT_F32 : own, 4, dims);
     int slot = temporary_slot(l, &type, NULL);
     struct pooling rows = *p;
     rows.kernel[0] = rows.stride[0] = rows.dilation[0] = 1;
@@ -147,7 +147,7 @@ enum lowered lower_pool(struct lowering *l, struct node *whole)
     struct ap dst = epilogue_pattern(&e, n->out[0]);
     if (g.n > 1) {
         int own = n->out[0]->type.dtype;
-        dst = epilogue_tile(&e, engine_float(own) ? DT_F32 : own);
+        dst = epilogue_tile(&e, dtype_is_engine_float(own) ? DT_F32 : own);
     }
     emit_window(&k, &p, dst, slot, var_n, var_row, 1);
     if (g.n > 1)

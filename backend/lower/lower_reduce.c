@@ -70,7 +70,7 @@ static bool examine(struct lowering *l, const struct node *n, struct segmented_r
     int kept = 0, gone = 0;
     r->kind = reduction_kind(n->op);
     if (!r->kind || !has_layout(l, outer_value(l, n->in[0])) || !has_layout(l, n->out[0]) ||
-        !engine_float(n->in[0]->type.dtype) || !engine_float(n->out[0]->type.dtype)) {
+        !dtype_is_engine_float(n->in[0]->type.dtype) || !dtype_is_engine_float(n->out[0]->type.dtype)) {
         why(l->o, n, "tile.reduce-type",
             "only f32, bf16 and f16 of known shape are reduced by an engine; it runs on GpSimd");
         return false;

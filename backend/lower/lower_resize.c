@@ -203,7 +203,7 @@ static enum lowered resize_linear(struct lowering *l, struct node *n)
 {
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
     struct linear_resize r;
-    bool floats = engine_float(x->type.dtype) && x->type.dtype == y->type.dtype;
+    bool floats = dtype_is_engine_float(x->type.dtype) && x->type.dtype == y->type.dtype;
     if (l->m->strict || !floats || x->type.rank < 1 || !linear_rule(n, &r) ||
         !linear_scales(l, n, &r) || !linear_dims(&x->type, &y->type, &r)) {
         why(l->o, n, "tile.resize",

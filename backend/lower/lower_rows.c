@@ -9,7 +9,7 @@ static bool plain_types(struct lowering *l, const struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
         struct value *v = outer_value(l, n->in[i]);
-        if (v && (!has_layout(l, v) || !engine_float(v->type.dtype))) {
+        if (v && (!has_layout(l, v) || !dtype_is_engine_float(v->type.dtype))) {
             why(l->o, n, "tile.row-types",
                 "operand %d is no f32, bf16 or f16 tensor of known shape; it runs on GpSimd", i);
             return false;
@@ -21,7 +21,7 @@ static bool plain_types(struct lowering *l, const struct node *n)
                 "result %d is used, which no tile program computes; it runs on GpSimd", i);
             return false;
         }
-    return has_layout(l, n->out[0]) && engine_float(n->out[0]->type.dtype);
+    return has_layout(l, n->out[0]) && dtype_is_engine_float(n->out[0]->type.dtype);
 }
 
 static bool axis_of(const struct node *n, int *axis)

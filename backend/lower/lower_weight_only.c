@@ -49,7 +49,7 @@ static bool examine(struct lowering *l, const struct node *n, struct few_bit_pro
     const struct value *w = outer_value(l, n->in[1]), *scale = outer_value(l, n->in[2]);
     const struct value *zero = n->nin > 3 && n->in[3] ? outer_value(l, n->in[3]) : NULL;
     if (l->m->strict || !w->constant || !scale->constant || (zero && !zero->constant) ||
-        x->rank < 2 || !has_layout(l, m->x) || !engine_float(x->dtype) ||
+        x->rank < 2 || !has_layout(l, m->x) || !dtype_is_engine_float(x->dtype) ||
         n->out[0]->type.dtype != DT_F32 || touches_nothing(n))
         return false;
     m->w = w->constant, m->scale = scale->constant, m->zero = zero ? zero->constant : NULL;

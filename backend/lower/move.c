@@ -113,7 +113,7 @@ static void swap_dims(struct ap *a)
 static bool engines_transpose(const struct lowering *l, const struct ap *to)
 {
     return l->m->strict && to->rank == 2 && machine_timing(l->m)->dma_transpose_share == 0 &&
-           (to->dtype == DT_F32 || to->dtype == DT_BF16 || to->dtype == DT_F16);
+           dtype_is_engine_float(to->dtype);
 }
 
 void emit_move(struct lowering *l, const struct node *n, const char *name, const struct move *m)

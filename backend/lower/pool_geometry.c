@@ -32,7 +32,7 @@ static bool pool_pads(struct dim_table *t, const struct node *n, struct pooling 
 static bool pooled_types(const struct lowering *l, const struct node *n, int x, int y)
 {
     bool bytes = n->op == OP_max_pool && x == y && (x == DT_U8 || x == DT_I8) && !l->m->strict;
-    return bytes || (engine_float(x) && engine_float(y));
+    return bytes || (dtype_is_engine_float(x) && dtype_is_engine_float(y));
 }
 
 bool pool_geometry(struct lowering *l, const struct node *n, struct pooling *p)

@@ -58,7 +58,7 @@ static inline bool product_types(const struct value *x, int weights)
 {
     int t = x->type.dtype;
     return (t == DT_U8 && weights == DT_I8) ||
-           (t == weights && (t == DT_F32 || t == DT_BF16 || t == DT_F16));
+           (t == weights && dtype_is_engine_float(t));
 }
 /* The covers of a result of rows by features, tiles of `rows` by blocks of features. */
 struct epilogue rows_epilogue(struct kernel_builder *k, struct group *g, int var_row, dim_t rows, int var_block,

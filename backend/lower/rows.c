@@ -150,7 +150,7 @@ bool rows_steps(struct lowering *l, const struct rows *r, struct value *v, dim_t
 static bool only_rounds(const struct group *g)
 {
     return g->l->m->strict && g->n == 2 && g->nodes[1]->op == OP_cast &&
-           !group_is_result(g, g->nodes[0]->out[0]) && engine_float(g->nodes[1]->out[0]->type.dtype);
+           !group_is_result(g, g->nodes[0]->out[0]) && dtype_is_engine_float(g->nodes[1]->out[0]->type.dtype);
 }
 
 struct ap rows_result(struct kernel_builder *k, struct group *g, struct rows *r, struct epilogue *e)

@@ -57,8 +57,7 @@ static bool engine_transposes(const struct kernel_builder *k, const struct ap *h
         if (has_room(hbm, i))
             return false;
     return machine_timing(k->m)->dma_transpose_share == 0 &&
-           (hbm->dtype == DT_F32 || hbm->dtype == DT_BF16 || hbm->dtype == DT_F16) &&
-           hbm->dim[0].count <= k->m->partitions;
+           dtype_is_engine_float(hbm->dtype) && hbm->dim[0].count <= k->m->partitions;
 }
 
 /* `count` of a dim's elements from element `first` on. */
@@ -387,8 +386,7 @@ static int turned_operand(const struct kernel_builder *k, const struct insn *n)
         return -1;
     int hbm = n->ap[SRC].mem == MEM_HBM ? SRC : DST;
     const struct ap *far = &n->ap[hbm], *near = &n->ap[hbm == SRC ? DST : SRC];
-    bool floats = near->dtype == DT_F32 || near->dtype == DT_BF16 || near->dtype == DT_F16;
-    bool plain = far->mem == MEM_HBM && near->mem == MEM_SBUF && floats && far->rank == 2 &&
+    bool plain = far->mem == MEM_HBM && near->mem == MEM_SBUF && dtype_is_engine_float(near->dtype) && far->rank == 2 &&
                  near->rank == 2 && transposed_dim(far) == 1 && engine_transposes(k, far, 1);
     for (int i = 0; plain && i < 2; i++)
         plain = dim_is_const(far->dim[i].count) && far->dim[i].count == near->dim[i].count;

@@ -539,8 +539,8 @@ const void *strict_conv_takes(struct lowering *l, const struct group *g)
     const struct node *n = g->nodes[0];
     struct strict_conv_plan v = {.s = {.together = 1, .var_band = -1, .var_column = -1}};
     struct conv c = {0};
-    if (!conv_geometry(l, n, &c) || !c.w || !engine_float(c.x->type.dtype) ||
-        !engine_float(c.w->dtype) || !engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
+    if (!conv_geometry(l, n, &c) || !c.w || !dtype_is_engine_float(c.x->type.dtype) ||
+        !dtype_is_engine_float(c.w->dtype) || !dtype_is_engine_float(n->out[0]->type.dtype) || !dim_is_const(c.h) ||
         !dim_is_const(c.width) || !dim_is_const(c.oh) || !dim_is_const(c.ow)) {
         why(l->o, n, "tile.conv-form",
             "only 1-D and 2-D convolutions of floats of known size with constant weights "

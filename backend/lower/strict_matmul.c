@@ -62,7 +62,7 @@ static bool examine(struct lowering *l, const struct group *g, struct strict_mat
     m->a = outer_value(l, n->in[0]), m->b = outer_value(l, n->in[1]);
     const struct type *a = &m->a->type, *b = &m->b->type;
     if (!has_layout(l, m->a) || !has_layout(l, m->b) || !has_layout(l, n->out[0]) ||
-        !engine_float(a->dtype) || !engine_float(b->dtype) || !engine_float(y->dtype)) {
+        !dtype_is_engine_float(a->dtype) || !dtype_is_engine_float(b->dtype) || !dtype_is_engine_float(y->dtype)) {
         why(l->o, n, "tile.matmul-operands",
             "not a product of f32, bf16 or f16 of known shape; it runs on GpSimd");
         return false;

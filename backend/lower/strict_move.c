@@ -171,7 +171,7 @@ bool strict_move_rows(struct lowering *l, const struct node *n, const char *name
     struct row_choice best;
     int dtype = l->p->slots[m->to_slot].type.dtype;
     int64_t size = (int64_t)dtype_bytes(dtype);
-    if (!l->m->strict || (dtype != DT_F32 && dtype != DT_BF16 && dtype != DT_F16) || !known(m) ||
+    if (!l->m->strict || !dtype_is_engine_float(dtype) || !known(m) ||
         !choose_rows(l, m, size, &best))
         return false;
     struct kernel_builder k = begin_kernel(l, n, name);

@@ -54,7 +54,7 @@ void strict_product_emit(struct kernel_builder *k, struct strict_product *p, pro
  * they are. */
 static inline int turned_type(int dtype)
 {
-    return dtype == DT_BF16 || dtype == DT_F16 ? dtype : DT_F32;
+    return dtype_is_short_float(dtype) ? dtype : DT_F32;
 }
 /* One product of tiles: dst (m, n) in PSUM, stationary (k, m), moving (k, n). */
 void emit_tile_product(struct kernel_builder *k, struct ap dst, struct ap stationary,

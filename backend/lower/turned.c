@@ -50,7 +50,7 @@ void decide_turned(struct lowering *l, struct node *n)
     const struct value *v = n->out[0];
     if (!m || !strict_matmul_is_plain(m) || m->alpha != 1 || n->nout != 1 || d->joined || d->next ||
         d->passage != MADE || l->refused[v->id] || l->apart[v->id] || l->is_output[v->id] ||
-        !engine_float(v->type.dtype) || !dim_is_const(m->p.rows) || m->p.rows < MIN_TURNED_ROWS ||
+        !dtype_is_engine_float(v->type.dtype) || !dim_is_const(m->p.rows) || m->p.rows < MIN_TURNED_ROWS ||
         !dim_is_const(m->p.part[0].out_channels))
         return;
     if (n->op == OP_fused)

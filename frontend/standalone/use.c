@@ -156,11 +156,6 @@ static bool moves(int op)
            op == INSN_nc_transpose || op == INSN_dma_gather;
 }
 
-static bool is_float(int type)
-{
-    return type == DT_F32 || type == DT_BF16 || type == DT_F16;
-}
-
 /* The heights of blocks that so many rows are cut into (runtime/kernels/gemm.inc). */
 static void add_heights(struct used *u, int64_t rows)
 {
@@ -253,7 +248,7 @@ static void add_insn(struct used *u, const struct insn *n)
     for (int i = 0; i < info->naps; i++)
         if (n->ap[i].mem != MEM_NONE) {
             types[n->ap[i].dtype] = true;
-            integers |= !is_float(n->ap[i].dtype);
+            integers |= !dtype_is_engine_float(n->ap[i].dtype);
         }
     add_types(u, types);
     if (moves(n->op) || n->op == INSN_tensor_tensor)

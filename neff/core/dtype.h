@@ -50,6 +50,15 @@ static inline bool dtype_is_float(int dt)
 {
     return dtype_class(dt) == DTC_FLOAT;
 }
+static inline bool dtype_is_short_float(int dt)
+{
+    return dt == DT_F16 || dt == DT_BF16;
+}
+/* Engines compute with these: those of 16 bits are widened to f32. */
+static inline bool dtype_is_engine_float(int dt)
+{
+    return dt == DT_F32 || dtype_is_short_float(dt);
+}
 static inline bool dtype_is_int(int dt)
 {
     return dtype_class(dt) == DTC_SINT || dtype_class(dt) == DTC_UINT;

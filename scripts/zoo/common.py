@@ -6,10 +6,12 @@ ONNX Runtime gave, or why the exporter failed. Exports are kept, so that a secon
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -23,6 +25,23 @@ BITS = {"bfloat16": np.uint16, "int4": np.int8, "uint4": np.uint8, "int2": np.in
 
 # Largest error over the largest value, by the widest rounding among a program's types.
 TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "complex64": 1e-4, "complex128": 1e-4, "float16": 4e-3, "bfloat16": 3e-2}
+
+
+class Late(BaseException):
+    """The time limit of one step; no handler of Exception takes it."""
+
+
+@contextlib.contextmanager
+def limit(seconds):
+    def late(*_):
+        raise Late("takes longer than %d s" % seconds)
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
 
 
 class Variant:

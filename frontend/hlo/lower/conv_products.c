@@ -16,7 +16,7 @@ bool conv_is_sum_of_products(const struct hlo_lower *l, const struct hlo_convolu
     int dtype = hlo_type_dtype(y->type);
     int64_t places = 1, taps = 1;
     if (c->spatial < 1 || c->spatial > 2 || c->groups != 1 || c->batch_groups != 1 ||
-        (dtype != DT_F32 && dtype != DT_F16 && dtype != DT_BF16) || h_dtype(x) != dtype ||
+        !dtype_is_engine_float(dtype) || h_dtype(x) != dtype ||
         h_dtype(w) != dtype)
         return false;
     for (int i = 0; i < h_rank(x); i++)

@@ -56,15 +56,14 @@ static bool lies_k_first(const struct side *s)
 
 static bool fits_matmul(int x, int y, int out)
 {
-    bool type = out == DT_F32 || out == DT_F64 || out == DT_F16 || out == DT_BF16;
+    bool type = out == DT_F64 || dtype_is_engine_float(out);
     return type && x == y && x == out;
 }
 
 /* Exact in the result's type: the operands may as well be widened first. */
 static bool widens(int from, int to)
 {
-    return (to == DT_F32 && (from == DT_F16 || from == DT_BF16)) ||
-           (to == DT_F64 && (from == DT_F32 || from == DT_F16 || from == DT_BF16));
+    return (to == DT_F32 && dtype_is_short_float(from)) || (to == DT_F64 && dtype_is_engine_float(from));
 }
 
 static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *y, int out)

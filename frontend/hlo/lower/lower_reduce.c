@@ -252,8 +252,7 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
     int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], dilation[HLO_MAX_RANK],
         pads[2 * HLO_MAX_RANK];
     struct attrs a = {0};
-    const int dtype = h_dtype(x);
-    if (!w || n < 1 || n > 3 || (dtype != DT_F32 && dtype != DT_F16 && dtype != DT_BF16) || !is_plain(w->dims[0]))
+    if (!w || n < 1 || n > 3 || !dtype_is_engine_float(h_dtype(x)) || !is_plain(w->dims[0]))
         return NULL;
     bool last = is_plain(w->dims[rank - 1]);
     if (!last && !is_plain(w->dims[1]))

@@ -244,7 +244,7 @@ static bool combine_short(const struct window_frame *f, enum op op, const struct
 bool window_combine(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
                     struct work *w)
 {
-    if (x->dtype == DT_F16 || x->dtype == DT_BF16)
+    if (dtype_is_short_float(x->dtype))
         return combine_short(f, op, x, y, w);
     return combine_all(f, op, CONVERT_COUNT, x, y);
 }
