@@ -305,21 +305,20 @@ void dtype_store_i64(int dt, void *p, size_t i, int64_t x)
 
 /* Types whose memory is a C type come first. */
 enum { PLAIN = DT_U64 + 1 };
-typedef void (*convert_fn)(void *y, const void *x, size_t n);
 static const convert_fn converters[PLAIN][PLAIN] = {
 #define CONVERT(to, T, to_class, from, F, from_class)                                              \
     WHEN_USED(CAST_##to##_##from, [DT_##to][DT_##from] = convert_##to##_from_##from, )
     CONVERT_PAIRS(CONVERT)};
 
-static convert_fn converter(int to, int from)
+convert_fn dtype_converter(int to, int from)
 {
     return to < PLAIN && from < PLAIN ? converters[to][from] : NULL;
 }
 
 void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 {
-    if (converter(DT_F64, dt))
-        converter(DT_F64, dt)(out, p, n);
+    if (dtype_converter(DT_F64, dt))
+        dtype_converter(DT_F64, dt)(out, p, n);
     else if (dt == DT_BF16)
         for (size_t i = 0; i < n; i++)
             out[i] = bf16_to_f32(((const uint16_t *)p)[i]);
@@ -333,8 +332,8 @@ void dtype_load_f64n(int dt, const void *p, size_t n, double *out)
 
 void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 {
-    if (converter(dt, DT_F64))
-        converter(dt, DT_F64)(p, x, n);
+    if (dtype_converter(dt, DT_F64))
+        dtype_converter(dt, DT_F64)(p, x, n);
     else
         for (size_t i = 0; i < n; i++)
             store_f64(dt, p, i, x[i], false);
@@ -342,8 +341,8 @@ void dtype_store_f64n(int dt, void *p, size_t n, const double *x)
 
 void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
 {
-    if (converter(DT_I64, dt))
-        converter(DT_I64, dt)(out, p, n);
+    if (dtype_converter(DT_I64, dt))
+        dtype_converter(DT_I64, dt)(out, p, n);
     else
         for (size_t i = 0; i < n; i++)
             out[i] = dtype_load_i64(dt, p, i);
@@ -351,8 +350,8 @@ void dtype_load_i64n(int dt, const void *p, size_t n, int64_t *out)
 
 void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x)
 {
-    if (infos[dt].cls != DTC_FLOAT && converter(dt, DT_I64)) /* floats: by way of double */
-        converter(dt, DT_I64)(p, x, n);
+    if (infos[dt].cls != DTC_FLOAT && dtype_converter(dt, DT_I64)) /* floats: by way of double */
+        dtype_converter(dt, DT_I64)(p, x, n);
     else
         for (size_t i = 0; i < n; i++)
             dtype_store_i64(dt, p, i, x[i]);
@@ -404,8 +403,8 @@ void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
         memcpy(dst, src, n * infos[src_dt].bytes);
     else if (from == DTC_COMPLEX && to == DTC_COMPLEX)
         convert_complex(dst_dt, dst, src_dt, src, n);
-    else if (converter(dst_dt, src_dt) && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
-        converter(dst_dt, src_dt)(dst, src, n);
+    else if (dtype_converter(dst_dt, src_dt) && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
+        dtype_converter(dst_dt, src_dt)(dst, src, n);
     else if (from != DTC_FLOAT && from != DTC_COMPLEX && to != DTC_FLOAT && to != DTC_COMPLEX)
         convert_integers(dst_dt, dst, src_dt, src, n);
     else

@@ -105,6 +105,10 @@ void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x);
  */
 void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n, bool saturate);
 
+/* The loop of it between two types whose memory is a C type (convert.inc), for any CPU; or NULL. */
+typedef void (*convert_fn)(void *y, const void *x, size_t n);
+convert_fn dtype_converter(int to, int from);
+
 /* Fast inline conversions for the common types. */
 static inline float bf16_to_f32(uint16_t b)
 {

@@ -6,6 +6,9 @@
 #include "runtime/kernels/variants.h"
 #include "runtime/kernels/vec.h"
 
+#if LANES == 4 /* compiled for any CPU, as dtype.c is: the loops are there */
+#define CONVERT_VALUES
+#endif
 #include "neff/core/convert.inc"
 #include "runtime/kernels/integers.inc"
 #include "runtime/kernels/panel_f64.inc"
@@ -19,9 +22,15 @@ void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
     set_running(t);
     SET_USED(panel_f64, panel_f64)
     SET_USED(threefry, threefry)
+#ifdef CONVERT_VALUES
+    for (int to = 0; to < PLAIN_TYPES; to++)
+        for (int from = 0; from < PLAIN_TYPES; from++)
+            t->cast[to][from] = dtype_converter(to, from);
+#else
 #define SET_CAST(to, T, to_class, from, F, from_class)                                             \
     WHEN_USED(CAST_##to##_##from, t->cast[DT_##to][DT_##from] = convert_##to##_from_##from;)
     CONVERT_PAIRS(SET_CAST)
+#endif
     TRUNCATED_TYPES(SET_TRUNCATE)
     SET_TRUNCATE(I64, int64_t)
 }
