@@ -24,8 +24,7 @@ bool operand_writes(const struct insn *n, int operand)
     return n->ap[operand].mem != MEM_NONE && insn_info(n->op)->ap[operand].access != 'r';
 }
 
-/* Bytes [low, high) that a pattern covers, without its variables; false when not constant. */
-static bool span(const struct ap *a, int64_t *low, int64_t *high)
+bool pattern_extent(const struct ap *a, struct extent *bytes)
 {
     int64_t size = (int64_t)dtype_bytes(a->dtype);
     if (!dim_is_const(a->offset.base))
@@ -40,7 +39,7 @@ static bool span(const struct ap *a, int64_t *low, int64_t *high)
             return false;
         *(reach < 0 ? &first : &last) += reach;
     }
-    *low = first * size, *high = (last + 1) * size;
+    *bytes = (struct extent){first * size, (last + 1) * size};
     return true;
 }
 
@@ -58,9 +57,17 @@ static bool same_motion(const struct kernel *k, const struct ap *a, const struct
     return true;
 }
 
-/* Bytes of a partition that a pattern of a tile covers, [low, high) modulo `row`, the bytes of one: dims that step over
- * whole partitions do not count. False when not constant, or more than a partition's. */
-static bool columns(const struct ap *a, int64_t row, int64_t *low, int64_t *high)
+/* The bytes of one partition; 0: not known. */
+static int64_t row_of(const struct kernel *k, const struct ap *a)
+{
+    const struct tile *t = &k->tiles[a->tensor];
+    if (a->mem == MEM_HBM || !dim_is_const(t->elements) || t->elements <= 0)
+        return 0;
+    return t->elements * (int64_t)dtype_bytes(t->dtype);
+}
+
+/* Dims that step over whole partitions do not count. */
+static bool columns_of(const struct ap *a, int64_t row, struct extent *columns)
 {
     struct ap in = *a;
     int64_t size = (int64_t)dtype_bytes(a->dtype);
@@ -68,29 +75,38 @@ static bool columns(const struct ap *a, int64_t row, int64_t *low, int64_t *high
     for (int i = 0; i < a->rank; i++)
         if (!dim_is_const(a->dim[i].step) || a->dim[i].step * size % row)
             in.dim[in.rank++] = a->dim[i];
-    return span(&in, low, high) && *high - *low <= row;
+    if (!pattern_extent(&in, columns) || columns->high - columns->low > row)
+        return false;
+    int64_t bytes = columns->high - columns->low, low = (columns->low % row + row) % row;
+    *columns = (struct extent){low, low + bytes};
+    return true;
+}
+
+bool pattern_columns(const struct kernel *k, const struct ap *a, struct extent *columns, bool *fits)
+{
+    int64_t row = k->traced ? row_of(k, a) : 0;
+    bool known = row > 0 && columns_of(a, row, columns);
+    *fits = known && columns->high <= row;
+    return known;
 }
 
 /* Two patterns of a tile lie beside each other in every partition. */
 static bool columns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b)
 {
-    const struct tile *t = &k->tiles[a->tensor];
-    int64_t alow, ahigh, blow, bhigh;
-    if (a->mem == MEM_HBM || !dim_is_const(t->elements) || t->elements <= 0)
+    struct extent x, y;
+    int64_t row = row_of(k, a);
+    if (row == 0 || !columns_of(a, row, &x) || !columns_of(b, row, &y))
         return false;
-    int64_t row = t->elements * (int64_t)dtype_bytes(t->dtype);
-    if (!columns(a, row, &alow, &ahigh) || !columns(b, row, &blow, &bhigh))
-        return false;
-    int64_t gap = ((blow - alow) % row + row) % row; /* from one's first byte to the other's */
-    return gap >= ahigh - alow && gap + (bhigh - blow) <= row;
+    int64_t gap = (y.low - x.low + row) % row; /* from one's first byte to the other's */
+    return gap >= x.high - x.low && gap + (y.high - y.low) <= row;
 }
 
 bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried)
 {
-    int64_t alow, ahigh, blow, bhigh;
+    struct extent x, y;
     if (!same_motion(k, a, b, carried))
         return false;
-    return (span(a, &alow, &ahigh) && span(b, &blow, &bhigh) && (ahigh <= blow || bhigh <= alow)) ||
+    return (pattern_extent(a, &x) && pattern_extent(b, &y) && (x.high <= y.low || y.high <= x.low)) ||
            (k->traced && columns_disjoint(k, a, b)); /* what lowering writes in parts stays together: few tiles live */
 }
 
@@ -142,95 +158,6 @@ bool insns_conflict(const struct program *p, const struct kernel *k, const struc
                 return true;
         }
     return false;
-}
-
-/* ---- who shares memory with whom ---- */
-
-struct user {
-    int insn, next; /* the memory's user before it; -1 none */
-    bool writes;
-};
-
-struct sharers {
-    const struct program *p;
-    const struct kernel *k;
-    int *group; /* of a tile: the first of those that overlap it, directly or not */
-    int *last;  /* of each memory: its last user, -1 none; tiles' groups, then slots */
-    struct user *users;
-    int nusers;
-    int *seen; /* per instruction: the last one that it was listed for */
-    int *found;
-};
-
-static int memory_of(const struct sharers *s, const struct ap *a)
-{
-    return a->mem == MEM_HBM ? s->k->ntiles + slot_root(s->p, a->tensor) : s->group[a->tensor];
-}
-
-static void group_tiles(struct sharers *s)
-{
-    const struct kernel *k = s->k;
-    for (int i = 0; i < k->ntiles; i++)
-        s->group[i] = i;
-    for (int i = 0; i < k->ntiles; i++)
-        for (int j = 0; j < i && k->tiles[i].address >= 0; j++) {
-            if (!tiles_overlap(&k->tiles[i], &k->tiles[j]) || s->group[i] == s->group[j])
-                continue;
-            int from = s->group[i], to = s->group[j];
-            for (int t = 0; t <= i; t++)
-                if (s->group[t] == from)
-                    s->group[t] = to;
-        }
-}
-
-struct sharers *find_sharers(const struct program *p, const struct kernel *k, struct arena *a)
-{
-    struct sharers *s = ARENA_NEW(a, struct sharers);
-    int memories = k->ntiles + p->nslots;
-    *s = (struct sharers){.p = p,
-                          .k = k,
-                          .group = ARENA_ARRAY(a, int, k->ntiles + 1),
-                          .last = ARENA_ARRAY(a, int, memories + 1),
-                          .users = ARENA_ARRAY(a, struct user, k->ninsns * MAX_APS + 1),
-                          .seen = ARENA_ARRAY(a, int, k->ninsns + 1),
-                          .found = ARENA_ARRAY(a, int, k->ninsns + 1)};
-    group_tiles(s);
-    for (int i = 0; i < memories; i++)
-        s->last[i] = -1;
-    for (int i = 0; i < k->ninsns; i++) {
-        const struct insn *n = &k->insns[i];
-        s->seen[i] = -1;
-        for (int o = 0; o < insn_info(n->op)->naps; o++) {
-            if (n->ap[o].mem == MEM_NONE)
-                continue;
-            int m = memory_of(s, &n->ap[o]);
-            s->users[s->nusers] = (struct user){i, s->last[m], operand_writes(n, o)};
-            s->last[m] = s->nusers++;
-        }
-    }
-    return s;
-}
-
-int sharers_of(struct sharers *s, int insn, const int **list)
-{
-    const struct insn *n = &s->k->insns[insn];
-    int found = 0;
-    for (int o = 0; o < insn_info(n->op)->naps; o++) {
-        if (n->ap[o].mem == MEM_NONE)
-            continue;
-        bool writes = operand_writes(n, o);
-        for (int u = s->last[memory_of(s, &n->ap[o])]; u >= 0; u = s->users[u].next) {
-            const struct user *x = &s->users[u];
-            if ((!writes && !x->writes) || s->seen[x->insn] == insn)
-                continue;
-            s->seen[x->insn] = insn;
-            s->found[found++] = x->insn;
-        }
-    }
-    for (int i = 0; i < found; i++)
-        s->seen[s->found[i]] = -1;
-    *list = s->found;
-    return found;
 }
 
 int *loops_around(const struct kernel *k, struct arena *a)

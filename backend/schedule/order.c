@@ -8,7 +8,7 @@
  * be a tile more that is live. On `cpu` one thread executes the kernel's order, which lowering has
  * chosen for the caches: it stays.
  */
-#include "backend/schedule/schedule.h"
+#include "backend/schedule/accesses.h"
 #include "neff/isa/cost.h"
 
 #include <stdlib.h>
@@ -42,26 +42,105 @@ struct attempt {
     double free_at[ENGINE_COUNT], first[ENGINE_COUNT], dma_free, end;
 };
 
-/* What follows each instruction, by its place in the stretch. */
-static void find_edges(struct stretch *s, struct sharers *sharers, struct arena *a)
+/* ---- what follows what ---- */
+
+struct edge {
+    int from, to; /* places in the stretch */
+};
+
+struct edges {
+    const struct stretch *s;
+    struct edge *at;
+    int n, cap;
+    struct arena *a;
+};
+
+/* Accesses of a run from `first` on come before instruction c. */
+static void add_edges(struct edges *g, const struct access_run *r, int first, int c, int except)
 {
-    const struct insn *insns = s->k->insns + s->first;
-    int cap = 1, total = 0;
-    s->successors = ARENA_ARRAY(a, int, 1); /* a stretch may have none */
-    for (int i = 0; i < s->n; i++) {
-        const int *list;
-        int found = sharers_of(sharers, s->first + i, &list);
-        s->after[i].first = total;
-        for (int x = 0; x < found; x++) {
-            int j = list[x] - s->first;
-            if (j <= i || j >= s->n || !insns_conflict(s->p, s->k, &insns[i], &insns[j], false))
-                continue;
-            ARENA_GROW(a, s->successors, total, cap);
-            s->successors[total++] = j;
-            s->before[j]++;
-        }
-        s->after[i].n = total - s->after[i].first;
+    for (int i = accesses_before(r, first); i < r->n && r->insns[i] < c; i++) {
+        if (r->tensors[i] == except)
+            continue;
+        ARENA_GROW(g->a, g->at, g->n, g->cap);
+        g->at[g->n++] = (struct edge){r->insns[i] - g->s->first, c - g->s->first};
     }
+}
+
+/* The last write among a list's before c: of all streams, and of c's own engine. -1: none in the stretch. */
+struct last_writes {
+    int any, own;
+};
+
+static struct last_writes last_writes(const struct stretch *s, const struct access_list *l, int c)
+{
+    struct last_writes w = {-1, -1};
+    int stream = stream_of_insn(&s->k->insns[c]);
+    for (int i = 0; i < l->nruns[ACCESS_WRITES]; i++) {
+        const struct access_run *r = &l->runs[ACCESS_WRITES][i];
+        int at = last_access(r, c, -1), insn = at < 0 || r->insns[at] < s->first ? -1 : r->insns[at];
+        w.any = insn > w.any ? insn : w.any;
+        if (r->stream == stream && stream < ENGINE_COUNT)
+            w.own = insn;
+    }
+    return w;
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/*
+ * What comes before c, but for what follows from others: c comes after a write of what touches the same as it does, and
+ * that came after all that c would have to. Of what its own engine did, the write must have been that engine's too: its
+ * results come later on one engine (result_on_engine).
+ */
+static void edges_to(struct edges *g, const struct access_relation *x, int c, const struct last_writes *alike)
+{
+    int stream = stream_of_insn(&g->s->k->insns[c]), first = g->s->first;
+    struct last_writes w = {-1, -1};
+    if (x->list->mutual && x->except < 0)
+        w = last_writes(g->s, x->list, c);
+    for (int i = 0; i < x->list->nruns[x->kind]; i++) {
+        const struct access_run *r = &x->list->runs[x->kind][i];
+        bool own = r->stream == stream && stream < ENGINE_COUNT;
+        int known = own ? larger(w.own, alike->own) : larger(w.any, alike->any);
+        add_edges(g, r, larger(known, first), c, x->except);
+    }
+}
+
+static void link_edges(struct stretch *s, const struct edges *g, struct arena *a)
+{
+    s->successors = ARENA_ARRAY(a, int, g->n + 1);
+    for (int i = 0; i < g->n; i++) {
+        s->after[g->at[i].from].n++;
+        s->before[g->at[i].to]++;
+    }
+    for (int i = 0, total = 0; i < s->n; i++) {
+        s->after[i].first = total;
+        total += s->after[i].n;
+        s->after[i].n = 0;
+    }
+    for (int i = 0; i < g->n; i++) {
+        struct after *x = &s->after[g->at[i].from];
+        s->successors[x->first + x->n++] = g->at[i].to;
+    }
+}
+
+/* What follows each instruction, by its place in the stretch. */
+static void find_edges(struct stretch *s, struct accesses *accesses, struct arena *a)
+{
+    struct edges g = {.s = s, .a = a};
+    struct relations found = {0};
+    for (int c = s->first; c < s->first + s->n; c++) {
+        find_relations(accesses, c, &found);
+        for (int i = 0; i < found.n; i++) {
+            struct last_writes alike = last_writes(s, found.at[i].alike, c);
+            if (found.at[i].same_iteration)
+                edges_to(&g, &found.at[i], c, &alike);
+        }
+    }
+    link_edges(s, &g, a);
     for (int i = s->n - 1; i >= 0; i--) {
         const int *next = s->successors + s->after[i].first;
         for (int x = 0; x < s->after[i].n; x++)
@@ -70,6 +149,8 @@ static void find_edges(struct stretch *s, struct sharers *sharers, struct arena 
         s->chain[i] += s->cost[i];
     }
 }
+
+/* ---- an order ---- */
 
 static double start_of(const struct attempt *t, int i)
 {
@@ -251,7 +332,7 @@ bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         return true;
     struct arena scratch = {0};
     int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, d);
-    struct sharers *sharers = find_sharers(p, k, &scratch);
+    struct accesses *accesses = find_accesses(p, k, &scratch);
     for (int i = 0; values && i < k->ninsns; i++) {
         struct stretch s = {.p = p, .m = m, .k = k, .first = i, .window = window};
         while (i < k->ninsns && !insn_is_structure(&k->insns[i]) && s.n < LONGEST)
@@ -266,7 +347,7 @@ bool order_kernel(struct program *p, struct kernel *k, const struct machine *m, 
         s.before = ARENA_ARRAY(&scratch, int, s.n);
         for (int j = 0; j < s.n; j++)
             s.cost[j] = cost_of(m, &k->insns[s.first + j], values);
-        find_edges(&s, sharers, &scratch);
+        find_edges(&s, accesses, &scratch);
         order_stretch(&s, by, times, &scratch);
     }
     arena_free(&scratch);

@@ -11,6 +11,7 @@
  *   balance.c     strict targets: copies, sums and products, dealt out to engines
  *   queues.c      strict targets: whose queues move what
  *   conflict.c    which pairs of instructions may touch the same element
+ *   accesses.c    all instructions that may, of each, without a look at every pair
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   lifetime.c    from where to where tiles live, and which share memory
  *   place.c       addresses of tiles, and the rules of strict targets
@@ -82,12 +83,14 @@ bool insns_conflict(const struct program *p, const struct kernel *k, const struc
                     const struct insn *b, bool carried);
 /* Whether two patterns of one tensor have no element in common. Errs on the side of false. */
 bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried);
-
-/* Which instructions touch memory that another one touches too, one of them writing: all that may
- * conflict with it, itself included, in no order. In the arena. */
-struct sharers *find_sharers(const struct program *p, const struct kernel *k, struct arena *a);
-/* How many; *list is valid until the next call. */
-int sharers_of(struct sharers *s, int insn, const int **list);
+struct extent {
+    int64_t low, high;
+};
+/* Bytes that a pattern covers, without its variables; false when not constant. */
+bool pattern_extent(const struct ap *a, struct extent *bytes);
+/* Bytes of each partition that a pattern of a traced kernel's tile covers; fits: it does not go on in the next one.
+ * False when not constant, or more than a partition's. */
+bool pattern_columns(const struct kernel *k, const struct ap *a, struct extent *columns, bool *fits);
 
 /*
  * From a tile's first to its last instruction in the kernel's order, and through every loop that it

@@ -16,6 +16,7 @@
  * one, of this engine or of an instruction waited for, implies it; for earlier iterations that is
  * what the engine knows at the end of the loop's body, so all is done twice.
  */
+#include "backend/schedule/accesses.h"
 #include "backend/schedule/chain.h"
 
 #include <string.h>
@@ -42,11 +43,14 @@ struct synchroniser {
     struct diag *d;
     struct arena scratch;
     int *around, *ends;
-    struct sharers *sharers;
-    before_t *before;       /* of a straight kernel, instead: what must come before each instruction */
-    const int *sharing; /* of the instruction whose waits are found: sharers_of */
-    int nsharing, few[STREAMS];
-    int32_t (*given)[STREAMS]; /* of a straight kernel: signals before each instruction */
+    struct accesses *accesses;
+    before_t *before;           /* of a straight kernel, instead: what must come before each instruction */
+    struct relations relations; /* of the instruction whose waits are found */
+    int few[STREAMS], nfew;     /* of a straight kernel, instead */
+    int round;                  /* of find_all: marks of the one before it do not count */
+    int32_t (*given)[STREAMS];  /* signals before each instruction, as if there were no loops */
+    int *next_loop;             /* the first one at each instruction or after it */
+    dim_t (*loop_signals)[STREAMS]; /* per loop: in one iteration; -1 not known yet */
     bool *signals;                         /* instructions that signal */
     struct need (*kept)[STREAMS];            /* per instruction: its waits, by the producer's stream */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
@@ -57,11 +61,15 @@ struct synchroniser {
     bool queues; /* transfers are streams of their own */
 };
 
+/* Of a stream with the queues apart (stream_of_insn). */
+static int merged(const struct synchroniser *s, int stream)
+{
+    return s->queues || stream < ENGINE_COUNT ? stream : stream - ENGINE_COUNT;
+}
+
 static int stream_of(const struct synchroniser *s, int i)
 {
-    const struct insn *n = &s->k->insns[i];
-    bool transfer = s->queues && insn_is_transfer(n);
-    return transfer ? ENGINE_COUNT + n->engine : n->engine;
+    return merged(s, stream_of_insn(&s->k->insns[i]));
 }
 
 static bool inside(const struct synchroniser *s, int i, int loop)
@@ -91,65 +99,139 @@ static int64_t key_of(int at, int strength)
     return (int64_t)(at + 1) << 32 | (uint32_t)strength;
 }
 
-static struct need need_between(const struct synchroniser *s, int c, int producer)
-{
-    const struct insn *a = &s->k->insns[c], *b = &s->k->insns[producer];
-    if (s->before)
-        return (struct need){key_of(producer, INT32_MAX), producer, producer, false, true, false};
-    int loop = common_loop(s, c, producer);
-    if (producer < c && insns_conflict(s->p, s->k, a, b, false)) {
-        int at = after_within(s, producer, loop);
-        return (struct need){key_of(at, INT32_MAX), at, producer, false, at == producer, false};
-    }
-    if (loop >= 0 && insns_conflict(s->p, s->k, a, b, true))
-        return (struct need){key_of(loop, producer), loop, producer, true, false, false};
-    return (struct need){0};
-}
+/* ---- what an instruction needs ---- */
 
 /* The engine of c has waited for the producer in the earlier iteration itself. */
-static bool known_since(const struct synchroniser *s, int c, const struct need *n)
+static bool known_since(const struct synchroniser *s, int c, int producer, int loop)
 {
     int engine = s->k->insns[c].engine;
-    return s->again && s->at_end[n->at][engine][stream_of(s, n->producer)] >=
-                           key_of(after_within(s, n->producer, n->at), INT32_MAX);
+    return s->again && s->at_end[loop][engine][stream_of(s, producer)] >=
+                           key_of(after_within(s, producer, loop), INT32_MAX);
+}
+
+/* Of each stream of other engines the latest point; mixed: there are others. */
+struct needs {
+    struct need latest[STREAMS];
+    bool mixed[STREAMS];
+};
+
+static void note_need(const struct synchroniser *s, struct needs *needs, struct need n)
+{
+    int e = stream_of(s, n.producer);
+    struct need *latest = &needs->latest[e];
+    needs->mixed[e] |= latest->key && n.at != latest->at;
+    if (n.key > latest->key)
+        *latest = n;
+}
+
+static bool own_engine(const struct synchroniser *s, int c, const struct access_run *r)
+{
+    return r->stream % ENGINE_COUNT == s->k->insns[c].engine;
+}
+
+/* The first access at `at` or after it that has no mark. */
+static int unmarked(struct access_run *r, int at)
+{
+    while (r->next[at] != at) {
+        r->next[at] = r->next[r->next[at]];
+        at = r->next[at];
+    }
+    return at;
+}
+
+/* Accesses [from, to) of a run signal, but those of one tensor. Each gets its mark once. */
+static void signal_run(struct synchroniser *s, struct access_run *r, int from, int to, int except)
+{
+    if (r->round != s->round) {
+        for (int i = 0; i <= r->n; i++)
+            r->next[i] = i;
+        r->round = s->round;
+    }
+    for (int i = from; i < to && (i = unmarked(r, i)) < to; i++) {
+        if (r->tensors[i] == except)
+            continue;
+        s->signals[r->insns[i]] = true;
+        r->next[i] = i + 1;
+    }
+}
+
+/* Accesses of earlier iterations of `loop` between instructions `from` and `to`: those that are known of signal, of the
+ * others the last one is noted. */
+static void need_carried(struct synchroniser *s, int c, int loop, const struct access_relation *x, struct access_run *r,
+                         int from, int to, struct needs *needs)
+{
+    int first = accesses_before(r, from + 1), end = accesses_before(r, to), low = first, high = end;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (known_since(s, c, r->insns[middle], loop))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    signal_run(s, r, first, low, x->except);
+    int last = last_access(r, to, x->except);
+    if (last >= low)
+        note_need(s, needs, (struct need){key_of(loop, r->insns[last]), loop, r->insns[last], true, false, false});
+}
+
+static void needs_of_run(struct synchroniser *s, int c, const struct access_relation *x, struct access_run *r,
+                         struct needs *needs)
+{
+    int last = x->same_iteration ? last_access(r, c, x->except) : -1;
+    if (last >= 0) {
+        int producer = r->insns[last], at = after_within(s, producer, common_loop(s, c, producer));
+        note_need(s, needs, (struct need){key_of(at, INT32_MAX), at, producer, false, at == producer, false});
+    }
+    for (int loop = s->around[c], inner = c; loop >= 0; inner = loop, loop = s->around[loop]) {
+        if (!x->same_iteration)
+            need_carried(s, c, loop, x, r, loop, inner, needs);
+        need_carried(s, c, loop, x, r, s->ends[inner], s->ends[loop], needs);
+    }
 }
 
 /* Of each stream of other engines the latest point that instruction c needs; marks what must signal for
  * what is known without it. */
-static void latest_needs(struct synchroniser *s, int c, struct need needs[STREAMS])
+static void latest_needs(struct synchroniser *s, int c, struct needs *needs)
 {
-    bool mixed[STREAMS] = {false};
-    for (int k = 0; k < s->nsharing; k++) {
-        int i = s->sharing[k], e = stream_of(s, i);
-        if (s->k->insns[i].engine == s->k->insns[c].engine)
-            continue;
-        struct need n = need_between(s, c, i);
-        if (!n.key)
-            continue;
-        if (n.carried && known_since(s, c, &n)) {
-            s->signals[i] = true;
-            continue;
-        }
-        mixed[e] |= needs[e].key && n.at != needs[e].at;
-        if (n.key > needs[e].key)
-            needs[e] = n;
+    for (int i = 0; i < s->nfew; i++)
+        if (s->k->insns[s->few[i]].engine != s->k->insns[c].engine)
+            note_need(s, needs, (struct need){key_of(s->few[i], INT32_MAX), s->few[i], s->few[i], false, true, false});
+    for (int i = 0; i < s->relations.n; i++) {
+        const struct access_relation *x = &s->relations.at[i];
+        for (int r = 0; r < x->list->nruns[x->kind]; r++)
+            if (!own_engine(s, c, &x->list->runs[x->kind][r]))
+                needs_of_run(s, c, x, &x->list->runs[x->kind][r], needs);
     }
     for (int e = 0; e < STREAMS; e++)
-        if (needs[e].carried && mixed[e]) {
-            needs[e].whole = true;
-            needs[e].key = key_of(needs[e].at, INT32_MAX);
+        if (needs->latest[e].carried && needs->mixed[e]) {
+            needs->latest[e].whole = true;
+            needs->latest[e].key = key_of(needs->latest[e].at, INT32_MAX);
         }
 }
 
+/* All of stream e that c needs. */
 static void mark_needs(struct synchroniser *s, int c, int e, const struct need *best, bool implied)
 {
     if (best->direct && !implied) {
         s->signals[best->producer] = true;
         return;
     }
-    for (int k = 0; k < s->nsharing; k++)
-        if (stream_of(s, s->sharing[k]) == e && need_between(s, c, s->sharing[k]).key)
-            s->signals[s->sharing[k]] = true;
+    int outer = s->around[c];
+    while (outer >= 0 && s->around[outer] >= 0)
+        outer = s->around[outer];
+    for (int i = 0; i < s->nfew; i++)
+        if (stream_of(s, s->few[i]) == e)
+            s->signals[s->few[i]] = true;
+    for (int i = 0; i < s->relations.n; i++) {
+        const struct access_relation *x = &s->relations.at[i];
+        for (int n = 0; n < x->list->nruns[x->kind]; n++) {
+            struct access_run *r = &x->list->runs[x->kind][n];
+            if (merged(s, r->stream) != e)
+                continue;
+            int from = x->same_iteration ? 0 : accesses_before(r, outer < 0 ? c : outer);
+            signal_run(s, r, from, accesses_before(r, outer >= 0 ? s->ends[outer] : c), x->except);
+        }
+    }
 }
 
 static bool is_partial(const struct need *n)
@@ -175,21 +257,20 @@ static void learn(struct synchroniser *s, int64_t known[KINDS], int e, const str
 /* Instructions that must come before c, or share memory with it. */
 static void find_sharing(struct synchroniser *s, int c)
 {
-    if (!s->before) {
-        s->nsharing = sharers_of(s->sharers, c, &s->sharing);
-        return;
-    }
-    s->sharing = s->few, s->nsharing = 0;
-    for (int e = 0; e < STREAMS; e++)
+    s->nfew = 0;
+    for (int e = 0; s->before && e < STREAMS; e++)
         if (s->before[c][e] >= 0)
-            s->few[s->nsharing++] = s->before[c][e];
+            s->few[s->nfew++] = s->before[c][e];
+    if (!s->before)
+        find_relations(s->accesses, c, &s->relations);
 }
 
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
-    struct need needs[STREAMS] = {{0}};
+    struct needs all = {.latest = {{0}}};
+    struct need *needs = all.latest;
     find_sharing(s, c);
-    latest_needs(s, c, needs);
+    latest_needs(s, c, &all);
     for (;;) { /* the latest first: it may imply the others */
         int best = -1;
         for (int e = 0; e < STREAMS; e++)
@@ -220,6 +301,7 @@ static int loop_of_end(const struct synchroniser *s, int end)
 static void find_all(struct synchroniser *s)
 {
     int depth = 0;
+    s->round++;
     memset(s->known[0], 0, sizeof *s->known);
     memset(s->kept, 0, sizeof *s->kept * (size_t)s->k->ninsns);
     memset(s->signals, 0, sizeof *s->signals * (size_t)s->k->ninsns);
@@ -241,28 +323,40 @@ static void find_all(struct synchroniser *s)
 
 static dim_t signals_of_loop(struct synchroniser *s, int loop, int stream);
 
+/* n, and one more for each of so many signals: as sums of constants, or one after the other where sizes are open. */
+static dim_t add_signals(struct dim_table *t, dim_t n, int signals)
+{
+    if (dim_is_const(n))
+        return dim_add(t, n, signals);
+    for (; signals > 0; signals--)
+        n = dim_add(t, n, 1);
+    return n;
+}
+
 /* Signals of a stream in one run through instructions [from, to) of one nesting level. */
 static dim_t signals_between(struct synchroniser *s, int from, int to, int stream)
 {
     struct dim_table *t = &s->p->dims;
     dim_t n = 0;
-    for (int i = from; i < to; i++) {
-        if (s->k->insns[i].op != INSN_loop) {
-            n = dim_add(t, n, s->signals[i] && stream_of(s, i) == stream);
-            continue;
-        }
-        dim_t body = signals_of_loop(s, i, stream);
+    while (from < to) {
+        int loop = s->next_loop[from] < to ? s->next_loop[from] : to;
+        n = add_signals(t, n, s->given[loop][stream] - s->given[from][stream]);
+        if (loop == to)
+            break;
+        dim_t body = signals_of_loop(s, loop, stream);
         if (body != 0)
-            n = dim_add(t, n,
-                        dim_mul(t, dim_max(t, s->k->insns[i].imm[IMM(loop, count)].base, 0), body));
-        i = s->ends[i];
+            n = dim_add(t, n, dim_mul(t, dim_max(t, s->k->insns[loop].imm[IMM(loop, count)].base, 0), body));
+        from = s->ends[loop] + 1;
     }
     return n;
 }
 
 static dim_t signals_of_loop(struct synchroniser *s, int loop, int stream)
 {
-    return signals_between(s, loop + 1, s->ends[loop], stream);
+    dim_t *known = &s->loop_signals[loop][stream];
+    if (*known == -1)
+        *known = signals_between(s, loop + 1, s->ends[loop], stream);
+    return *known;
 }
 
 static int body_start(int loop)
@@ -323,13 +417,26 @@ static void number_semaphores(struct synchroniser *s)
     }
 }
 
-static void write_sync(struct synchroniser *s)
+static void count_signals(struct synchroniser *s)
 {
-    number_semaphores(s);
-    for (int i = 0; s->before && i < s->k->ninsns; i++) {
+    int n = s->k->ninsns;
+    s->given = arena_alloc(&s->scratch, sizeof *s->given * (size_t)(n + 1));
+    s->loop_signals = arena_alloc(&s->scratch, sizeof *s->loop_signals * (size_t)(n + 1));
+    memset(s->loop_signals, -1, sizeof *s->loop_signals * (size_t)(n + 1));
+    s->next_loop = ARENA_ARRAY(&s->scratch, int, n + 1);
+    for (int i = 0; i < n; i++) {
         memcpy(s->given[i + 1], s->given[i], sizeof *s->given);
         s->given[i + 1][stream_of(s, i)] += s->signals[i];
     }
+    s->next_loop[n] = n;
+    for (int i = n - 1; i >= 0; i--)
+        s->next_loop[i] = s->k->insns[i].op == INSN_loop ? i : s->next_loop[i + 1];
+}
+
+static void write_sync(struct synchroniser *s)
+{
+    number_semaphores(s);
+    count_signals(s);
     for (int i = 0; i < s->k->ninsns; i++) {
         struct insn *n = &s->k->insns[i];
         struct sync wait[STREAMS];
@@ -369,12 +476,10 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     s.around = loops_around(k, &s.scratch);
     s.ends = loop_ends(k, &s.scratch);
     const struct machine *m = machine_find(p->target ? p->target : "cpu");
-    if (k->straight) {
+    if (k->straight)
         s.before = straight_order(p, k, m, &s.scratch);
-        s.given = arena_alloc(&s.scratch, sizeof *s.given * (size_t)(k->ninsns + 1));
-    } else {
-        s.sharers = find_sharers(p, k, &s.scratch);
-    }
+    else
+        s.accesses = find_accesses(p, k, &s.scratch);
     s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);
     s.kept = arena_alloc(&s.scratch, sizeof *s.kept * (size_t)(k->ninsns + 1));
     s.after = arena_alloc(&s.scratch, sizeof *s.after * (size_t)(k->ninsns + 1));
