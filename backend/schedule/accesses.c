@@ -23,7 +23,7 @@ struct motion {
 };
 
 /* Memory that one tensor has, or several that lie in the same bytes. */
-struct place {
+struct shared_place {
     int tensors, *near, nnear, cap; /* near: places that overlap it */
     bool written;
     struct access_list all;
@@ -41,7 +41,7 @@ struct accesses {
     struct motion *motions;
     int nmotions, motions_cap;
     int *motions_of; /* per tensor: the first, -1 */
-    struct place *places;
+    struct shared_place *places;
     int *place_of; /* per tensor */
 };
 
@@ -209,14 +209,14 @@ static void find_classes(struct accesses *x)
 
 /* ---- which classes of a tensor meet ---- */
 
-struct interval {
-    struct extent bytes, columns;
+struct class_extent {
+    struct byte_extent bytes, columns;
     int class;
 };
 
 static int by_start(const void *a, const void *b)
 {
-    const struct interval *x = a, *y = b;
+    const struct class_extent *x = a, *y = b;
     if (x->columns.low != y->columns.low)
         return x->columns.low < y->columns.low ? -1 : 1;
     return x->class - y->class;
@@ -240,18 +240,18 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* All have a byte in common, and a column. */
-static bool is_clique(const struct interval *v, int n)
+static bool is_clique(const struct class_extent *v, int n)
 {
-    struct extent bytes = v[0].bytes, columns = v[0].columns;
+    struct byte_extent bytes = v[0].bytes, columns = v[0].columns;
     for (int i = 1; i < n; i++) {
-        bytes = (struct extent){larger(bytes.low, v[i].bytes.low), smaller(bytes.high, v[i].bytes.high)};
-        columns = (struct extent){larger(columns.low, v[i].columns.low), smaller(columns.high, v[i].columns.high)};
+        bytes = (struct byte_extent){larger(bytes.low, v[i].bytes.low), smaller(bytes.high, v[i].bytes.high)};
+        columns = (struct byte_extent){larger(columns.low, v[i].columns.low), smaller(columns.high, v[i].columns.high)};
     }
     return bytes.low < bytes.high && columns.low < columns.high;
 }
 
 /* Classes whose intervals hang together. exact: nothing else decides whether they meet. */
-static void relate_stretch(struct accesses *x, const struct interval *v, int n, bool exact)
+static void relate_stretch(struct accesses *x, const struct class_extent *v, int n, bool exact)
 {
     if (exact && n > 2 && is_clique(v, n)) {
         struct access_list *clique = ARENA_NEW(x->a, struct access_list);
@@ -274,7 +274,7 @@ static void relate_stretch(struct accesses *x, const struct interval *v, int n, 
 /* Where all classes cover known bytes; columns of a tile take the place of bytes where they tell more. */
 static void relate_motion(struct accesses *x, struct motion *m)
 {
-    struct interval *v = ARENA_ARRAY(x->a, struct interval, m->n + 1);
+    struct class_extent *v = ARENA_ARRAY(x->a, struct class_extent, m->n + 1);
     bool columns = true, exact = true, fits;
     int n = 0;
     if (moves_with_loops(x, &x->classes[m->first].touched))
@@ -320,7 +320,7 @@ static int by_address(const void *a, const void *b)
 
 static void note_overlap(struct accesses *x, int place, int other)
 {
-    struct place *s = &x->places[place];
+    struct shared_place *s = &x->places[place];
     ARENA_GROW(x->a, s->near, s->nnear, s->cap);
     s->near[s->nnear++] = other;
 }
@@ -368,7 +368,7 @@ static void fill_lists(struct accesses *x)
             if (class < 0)
                 continue;
             struct pattern_class *c = &x->classes[class];
-            struct place *s = &x->places[x->place_of[c->tensor]];
+            struct shared_place *s = &x->places[x->place_of[c->tensor]];
             if (c->clique)
                 add_access(x, c->clique, i, o, c->tensor);
             if (x->motions[x->motions_of[c->tensor]].next >= 0)
@@ -387,7 +387,7 @@ struct accesses *find_accesses(const struct program *p, const struct kernel *k, 
                            .a = a,
                            .class_of = ARENA_ARRAY(a, int, k->ninsns * MAX_APS + 1),
                            .motions_of = ARENA_ARRAY(a, int, tensors + 1),
-                           .places = ARENA_ARRAY(a, struct place, tensors + 1),
+                           .places = ARENA_ARRAY(a, struct shared_place, tensors + 1),
                            .place_of = ARENA_ARRAY(a, int, tensors + 1)};
     for (int t = 0; t < tensors; t++)
         x->motions_of[t] = -1;
@@ -410,7 +410,8 @@ static void relate(struct accesses *x, struct relations *out, struct access_rela
 }
 
 /* Those of the tensor that move alike. */
-static void relate_class(struct accesses *x, const struct pattern_class *c, enum access_kind kind, struct relations *out)
+static void relate_class(struct accesses *x, const struct pattern_class *c, enum access_kind kind,
+                         struct relations *out)
 {
     const struct motion *m = &x->motions[c->group];
     if (c->clique)
@@ -427,26 +428,35 @@ static void relate_class(struct accesses *x, const struct pattern_class *c, enum
     }
 }
 
+static void add_relations(struct accesses *x, int insn, int operand, enum access_kind kind, struct relations *out)
+{
+    int class = x->class_of[insn * MAX_APS + operand];
+    if (class < 0)
+        return;
+    const struct pattern_class *c = &x->classes[class];
+    const struct shared_place *s = &x->places[x->place_of[c->tensor]];
+    for (int i = 0; i < s->nnear; i++)
+        relate(x, out, (struct access_relation){&x->places[s->near[i]].all, &c->list, -1, kind, true});
+    if (kind == ACCESS_WRITES && !s->written)
+        return;
+    relate_class(x, c, kind, out);
+    for (int m = x->motions_of[c->tensor]; m >= 0; m = x->motions[m].next)
+        if (m != c->group)
+            relate(x, out, (struct access_relation){&x->motions[m].all, &c->list, -1, kind, true});
+    if (s->tensors > 1)
+        relate(x, out, (struct access_relation){&s->all, &c->list, c->tensor, kind, true});
+}
+
+void operand_relations(struct accesses *x, int insn, int operand, enum access_kind kind, struct relations *out)
+{
+    out->n = 0;
+    add_relations(x, insn, operand, kind, out);
+}
+
 void find_relations(struct accesses *x, int insn, struct relations *out)
 {
     const struct insn *n = &x->k->insns[insn];
     out->n = 0;
-    for (int o = 0; o < insn_info(n->op)->naps; o++) {
-        int class = x->class_of[insn * MAX_APS + o];
-        if (class < 0)
-            continue;
-        const struct pattern_class *c = &x->classes[class];
-        const struct place *s = &x->places[x->place_of[c->tensor]];
-        enum access_kind kind = operand_writes(n, o) ? ACCESS_ANY : ACCESS_WRITES;
-        for (int i = 0; i < s->nnear; i++)
-            relate(x, out, (struct access_relation){&x->places[s->near[i]].all, &c->list, -1, kind, true});
-        if (kind == ACCESS_WRITES && !s->written)
-            continue;
-        relate_class(x, c, kind, out);
-        for (int m = x->motions_of[c->tensor]; m >= 0; m = x->motions[m].next)
-            if (m != c->group)
-                relate(x, out, (struct access_relation){&x->motions[m].all, &c->list, -1, kind, true});
-        if (s->tensors > 1)
-            relate(x, out, (struct access_relation){&s->all, &c->list, c->tensor, kind, true});
-    }
+    for (int o = 0; o < insn_info(n->op)->naps; o++)
+        add_relations(x, insn, o, operand_writes(n, o) ? ACCESS_ANY : ACCESS_WRITES, out);
 }

@@ -2,9 +2,9 @@
  * Which instructions touch memory that another one touches too, without a look at every pair.
  *
  * Operands whose patterns are the same touch memory alike: they are one class, and what two classes have in common is
- * asked once (conflict.c). Patterns of one tensor that move alike lie in intervals, sorted by their starts; all else of a
- * tensor, and tensors that overlap, are met as a whole. So the time is that of the classes that meet, not of the pairs
- * of instructions.
+ * asked once (conflict.c). Patterns of one tensor that move alike lie in intervals, sorted by their starts; all else of
+ * a tensor, and tensors that overlap, are met as a whole. So the time is that of the classes that meet, not of the
+ * pairs of instructions.
  */
 #ifndef BACKEND_ACCESSES_H
 #define BACKEND_ACCESSES_H
@@ -51,6 +51,8 @@ struct accesses *find_accesses(const struct program *p, const struct kernel *k, 
 /* Of all operands of an instruction; in the arena of find_accesses, from `out` on. An instruction conflicts with itself
  * too. */
 void find_relations(struct accesses *x, int insn, struct relations *out);
+/* Of one operand, with accesses of that kind. */
+void operand_relations(struct accesses *x, int insn, int operand, enum access_kind kind, struct relations *out);
 /* The last access before instruction `limit`, without those of one tensor; -1. */
 int last_access(const struct access_run *r, int limit, int except);
 /* How many are of instructions before `limit`. */

@@ -24,7 +24,7 @@ bool operand_writes(const struct insn *n, int operand)
     return n->ap[operand].mem != MEM_NONE && insn_info(n->op)->ap[operand].access != 'r';
 }
 
-bool pattern_extent(const struct ap *a, struct extent *bytes)
+bool pattern_extent(const struct ap *a, struct byte_extent *bytes)
 {
     int64_t size = (int64_t)dtype_bytes(a->dtype);
     if (!dim_is_const(a->offset.base))
@@ -39,7 +39,7 @@ bool pattern_extent(const struct ap *a, struct extent *bytes)
             return false;
         *(reach < 0 ? &first : &last) += reach;
     }
-    *bytes = (struct extent){first * size, (last + 1) * size};
+    *bytes = (struct byte_extent){first * size, (last + 1) * size};
     return true;
 }
 
@@ -67,7 +67,7 @@ static int64_t row_of(const struct kernel *k, const struct ap *a)
 }
 
 /* Dims that step over whole partitions do not count. */
-static bool columns_of(const struct ap *a, int64_t row, struct extent *columns)
+static bool columns_of(const struct ap *a, int64_t row, struct byte_extent *columns)
 {
     struct ap in = *a;
     int64_t size = (int64_t)dtype_bytes(a->dtype);
@@ -78,11 +78,11 @@ static bool columns_of(const struct ap *a, int64_t row, struct extent *columns)
     if (!pattern_extent(&in, columns) || columns->high - columns->low > row)
         return false;
     int64_t bytes = columns->high - columns->low, low = (columns->low % row + row) % row;
-    *columns = (struct extent){low, low + bytes};
+    *columns = (struct byte_extent){low, low + bytes};
     return true;
 }
 
-bool pattern_columns(const struct kernel *k, const struct ap *a, struct extent *columns, bool *fits)
+bool pattern_columns(const struct kernel *k, const struct ap *a, struct byte_extent *columns, bool *fits)
 {
     int64_t row = k->traced ? row_of(k, a) : 0;
     bool known = row > 0 && columns_of(a, row, columns);
@@ -93,7 +93,7 @@ bool pattern_columns(const struct kernel *k, const struct ap *a, struct extent *
 /* Two patterns of a tile lie beside each other in every partition. */
 static bool columns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b)
 {
-    struct extent x, y;
+    struct byte_extent x, y;
     int64_t row = row_of(k, a);
     if (row == 0 || !columns_of(a, row, &x) || !columns_of(b, row, &y))
         return false;
@@ -103,7 +103,7 @@ static bool columns_disjoint(const struct kernel *k, const struct ap *a, const s
 
 bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried)
 {
-    struct extent x, y;
+    struct byte_extent x, y;
     if (!same_motion(k, a, b, carried))
         return false;
     return (pattern_extent(a, &x) && pattern_extent(b, &y) && (x.high <= y.low || y.high <= x.low)) ||
@@ -145,18 +145,24 @@ static bool operands_overlap(const struct program *p, const struct kernel *k, co
     return !patterns_disjoint(k, &x, &y, carried);
 }
 
+bool operand_conflicts(const struct program *p, const struct kernel *k, const struct insn *a, const struct insn *b,
+                       int operand, bool carried)
+{
+    bool writes = operand_writes(b, operand), reads = operand_reads(b, operand);
+    for (int i = 0; i < insn_info(a->op)->naps; i++) {
+        bool one_writes = (operand_writes(a, i) && (writes || reads)) || (operand_reads(a, i) && writes);
+        if (one_writes && operands_overlap(p, k, a, i, b, operand, carried))
+            return true;
+    }
+    return false;
+}
+
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
                     const struct insn *b, bool carried)
 {
-    int na = insn_info(a->op)->naps, nb = insn_info(b->op)->naps;
-    for (int i = 0; i < na; i++)
-        for (int j = 0; j < nb; j++) {
-            bool one_writes =
-                (operand_writes(a, i) && (operand_writes(b, j) || operand_reads(b, j))) ||
-                (operand_reads(a, i) && operand_writes(b, j));
-            if (one_writes && operands_overlap(p, k, a, i, b, j, carried))
-                return true;
-        }
+    for (int i = 0; i < insn_info(b->op)->naps; i++)
+        if (operand_conflicts(p, k, a, b, i, carried))
+            return true;
     return false;
 }
 

@@ -183,20 +183,94 @@ static bool alike(const struct tile *a, const struct tile *b)
            a->elements == b->elements && !a->fixed && !b->fixed;
 }
 
-/* Takes the place of what died last, which is in cache, or first, which leaves engines more
- * freedom. free_at[t]: where the life ends of what has t's memory now. */
-static int heir_of(const struct kernel *k, int tile, int first, const int *owners, int nowners,
-                   const int *free_at, bool latest)
+/* Tiles whose memory others may take over, by when it is free. */
+struct tile_owner {
+    int tile, free_at, number; /* number: of those alike, as they came */
+};
+
+/* A heap: the one that is free soonest is the first; `latest`: the one that is free last. Of those that are free at the
+ * same time, the one that came first. */
+struct tile_owners {
+    struct tile_owner *at;
+    int n, cap;
+    bool latest;
+};
+
+static bool goes_first(const struct tile_owners *h, const struct tile_owner *a, const struct tile_owner *b)
 {
-    int best = -1;
-    for (int i = 0; i < nowners; i++) {
-        int o = owners[i];
-        if (!alike(&k->tiles[o], &k->tiles[tile]) || free_at[o] >= first)
-            continue;
-        if (best < 0 || (latest ? free_at[o] > free_at[best] : free_at[o] < free_at[best]))
-            best = o;
+    if (a->free_at != b->free_at)
+        return (a->free_at < b->free_at) != h->latest;
+    return a->number < b->number;
+}
+
+static void swap_owners(struct tile_owner *a, struct tile_owner *b)
+{
+    struct tile_owner x = *a;
+    *a = *b, *b = x;
+}
+
+static void put_owner(struct tile_owners *h, struct tile_owner x, struct arena *a)
+{
+    ARENA_GROW(a, h->at, h->n, h->cap);
+    h->at[h->n] = x;
+    for (int i = h->n++; i > 0 && goes_first(h, &h->at[i], &h->at[(i - 1) / 2]); i = (i - 1) / 2)
+        swap_owners(&h->at[i], &h->at[(i - 1) / 2]);
+}
+
+static struct tile_owner take_owner(struct tile_owners *h)
+{
+    struct tile_owner x = h->at[0];
+    h->at[0] = h->at[--h->n];
+    for (int i = 0, child; (child = 2 * i + 1) < h->n; i = child) {
+        child += child + 1 < h->n && goes_first(h, &h->at[child + 1], &h->at[child]);
+        if (!goes_first(h, &h->at[child], &h->at[i]))
+            break;
+        swap_owners(&h->at[i], &h->at[child]);
     }
-    return best;
+    return x;
+}
+
+struct likes { /* tiles that are alike */
+    int tile, n;
+    struct tile_owners busy, free;
+};
+
+struct reuse {
+    const struct kernel *k;
+    struct likes *likes;
+    int nlikes, cap;
+    struct arena *a;
+};
+
+static struct likes *likes_of(struct reuse *r, int tile, bool latest)
+{
+    int i = 0;
+    while (i < r->nlikes && !alike(&r->k->tiles[r->likes[i].tile], &r->k->tiles[tile]))
+        i++;
+    if (i == r->nlikes) {
+        ARENA_GROW(r->a, r->likes, r->nlikes, r->cap);
+        r->likes[r->nlikes++] = (struct likes){.tile = tile, .free.latest = latest};
+    }
+    return &r->likes[i];
+}
+
+/* Whose memory the tile has: its own, or that of what died last, which is in cache, or first, which leaves engines more
+ * freedom. */
+static int owner_for(struct reuse *r, int tile, const struct tile_span *live, bool latest)
+{
+    if (r->k->tiles[tile].fixed)
+        return tile;
+    struct likes *l = likes_of(r, tile, latest);
+    while (l->busy.n && l->busy.at[0].free_at < live->first)
+        put_owner(&l->free, take_owner(&l->busy), r->a);
+    struct tile_owner x = {tile, -1, l->n};
+    if (live->first >= 0 && l->free.n)
+        x = take_owner(&l->free);
+    else
+        l->n++;
+    x.free_at = live->last;
+    put_owner(&l->busy, x, r->a);
+    return x.tile;
 }
 
 static void rename_tiles(struct kernel *k, const int *now, struct arena *a)
@@ -221,21 +295,13 @@ void reuse_tiles(struct program *p, struct kernel *k, bool latest)
     struct arena scratch = {0};
     const struct tile_span *live = tile_spans(p, k, &scratch);
     struct turn *turns = ARENA_ARRAY(&scratch, struct turn, k->ntiles + 1);
-    int *now = ARENA_ARRAY(&scratch, int, k->ntiles + 1),
-        *free_at = ARENA_ARRAY(&scratch, int, k->ntiles + 1),
-        *owners = ARENA_ARRAY(&scratch, int, k->ntiles + 1), nowners = 0;
+    int *now = ARENA_ARRAY(&scratch, int, k->ntiles + 1);
+    struct reuse r = {.k = k, .a = &scratch};
     for (int t = 0; t < k->ntiles; t++)
         turns[t] = (struct turn){t, live[t].first};
     qsort(turns, (size_t)k->ntiles, sizeof *turns, by_first);
-    for (int i = 0; i < k->ntiles; i++) {
-        int t = turns[i].tile, from = -1;
-        if (live[t].first >= 0)
-            from = heir_of(k, t, live[t].first, owners, nowners, free_at, latest);
-        now[t] = from < 0 ? t : from;
-        free_at[now[t]] = live[t].last;
-        if (from < 0)
-            owners[nowners++] = t;
-    }
+    for (int i = 0; i < k->ntiles; i++)
+        now[turns[i].tile] = owner_for(&r, turns[i].tile, &live[turns[i].tile], latest);
     rename_tiles(k, now, &scratch);
     arena_free(&scratch);
 }

@@ -36,6 +36,7 @@ struct attempt {
     bool by_chain;
     int *order;
     int *waiting;  /* predecessors not scheduled yet */
+    int *open, nopen; /* those without any, that have no place yet, as they stand */
     double *ready; /* earliest start */
     double *start; /* of those that have one */
     bool *done;
@@ -158,22 +159,34 @@ static double start_of(const struct attempt *t, int i)
     return t->ready[i] > at ? t->ready[i] : at;
 }
 
-/* Of the instructions without open predecessors: earliest start, then longest chain or first in
- * order. */
+/* Of the open instructions, a place in their list: earliest start, then longest chain or first in order. */
 static int choose(const struct attempt *t, int oldest)
 {
     const struct stretch *s = t->s;
     int best = -1;
     double best_start = 0;
-    for (int i = oldest; i < s->n && i - oldest <= s->window; i++) {
-        if (t->done[i] || t->waiting[i])
-            continue;
+    for (int x = 0; x < t->nopen && t->open[x] - oldest <= s->window; x++) {
+        int i = t->open[x];
         double start = start_of(t, i);
         if (best < 0 || start < best_start ||
-            (start == best_start && t->by_chain && s->chain[i] > s->chain[best]))
-            best = i, best_start = start;
+            (start == best_start && t->by_chain && s->chain[i] > s->chain[t->open[best]]))
+            best = x, best_start = start;
     }
     return best;
+}
+
+static void close_insn(struct attempt *t, int place)
+{
+    t->nopen--;
+    memmove(t->open + place, t->open + place + 1, sizeof *t->open * (size_t)(t->nopen - place));
+}
+
+static void open_insn(struct attempt *t, int i)
+{
+    int x = t->nopen++;
+    for (; x > 0 && t->open[x - 1] > i; x--)
+        t->open[x] = t->open[x - 1];
+    t->open[x] = i;
 }
 
 /* When its result is there. A transfer's engine only starts it; all share the rate of the DMA engines. */
@@ -213,10 +226,14 @@ static double result_on_engine(const struct stretch *s, double start, double end
 static void try_order(struct attempt *t)
 {
     const struct stretch *s = t->s;
+    for (int i = 0; i < s->n; i++)
+        if (!t->waiting[i])
+            t->open[t->nopen++] = i;
     for (int at = 0, oldest = 0; at < s->n; at++) {
         while (t->done[oldest])
             oldest++;
-        int i = choose(t, oldest);
+        int place = choose(t, oldest), i = t->open[place];
+        close_insn(t, place);
         const int *next = s->successors + s->after[i].first;
         t->start[i] = start_of(t, i);
         double end = issue(t, i);
@@ -226,7 +243,8 @@ static void try_order(struct attempt *t)
         for (int x = 0; x < s->after[i].n; x++) {
             int j = next[x];
             double there = same_engine(s, i, j) ? result_on_engine(s, t->start[i], end) : end;
-            t->waiting[j]--;
+            if (--t->waiting[j] == 0)
+                open_insn(t, j);
             t->ready[j] = there > t->ready[j] ? there : t->ready[j];
         }
     }
@@ -238,6 +256,7 @@ static struct attempt attempt_of(const struct stretch *s, bool by_chain, struct 
                         .by_chain = by_chain,
                         .order = ARENA_ARRAY(a, int, s->n),
                         .waiting = arena_copy(a, s->before, sizeof *s->before * (size_t)s->n),
+                        .open = ARENA_ARRAY(a, int, s->n),
                         .ready = ARENA_ARRAY(a, double, s->n),
                         .start = ARENA_ARRAY(a, double, s->n),
                         .done = ARENA_ARRAY(a, bool, s->n)};

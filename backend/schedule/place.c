@@ -20,12 +20,27 @@ struct placed_span {
     bool fixed;
 };
 
+/* Spans that have a place, by the time when they are live: of so many instructions each. */
+enum { PERIODS = 512 };
+struct placed_at {
+    int span, next; /* -1: the last one of the list */
+};
+
+struct taken_bytes { /* bytes of a partition */
+    int64_t first, end;
+};
+
 struct placer {
     struct program *p;
     struct kernel *k;
     const struct machine *m;
     bool alone; /* nothing that comes after the kernel's one instance needs room */
     int beside; /* result: see place_kernel */
+    struct placed_at *placed;
+    int nplaced, placed_cap, period; /* instructions of each */
+    int live[PERIODS + 1], begin[PERIODS + 1]; /* what is live in each, what begins there; -1 */
+    struct taken_bytes *near; /* by what is live together with the span in hand, by rising addresses */
+    int nnear;
     struct diag *d;
     struct arena scratch;
 };
@@ -69,22 +84,64 @@ int64_t settle_tile(const struct machine *m, const struct tile *t, int64_t at, i
     return at;
 }
 
-/* The lowest place at or after `at` that is free while the tile is live. */
+static void forget_placed(struct placer *s)
+{
+    s->nplaced = 0;
+    s->period = s->k->ninsns / PERIODS + 1;
+    for (int i = 0; i <= PERIODS; i++)
+        s->live[i] = s->begin[i] = -1;
+}
+
+/* A tile that nothing uses is live before the first instruction. */
+static int period_of(const struct placer *s, int insn)
+{
+    return (insn + 1) / s->period;
+}
+
+static void put_placed(struct placer *s, int *list, int i)
+{
+    ARENA_GROW(&s->scratch, s->placed, s->nplaced, s->placed_cap);
+    s->placed[s->nplaced] = (struct placed_at){i, *list};
+    *list = s->nplaced++;
+}
+
+static void note_placed(struct placer *s, const struct placed_span *spans, int i)
+{
+    int first = period_of(s, spans[i].first), last = period_of(s, spans[i].last);
+    put_placed(s, &s->begin[first], i);
+    for (int t = first; t <= last; t++)
+        put_placed(s, &s->live[t], i);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct taken_bytes *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* What spans with a place take of its memory that are live together with spans[i]. */
+static void find_near(struct placer *s, const struct placed_span *spans, int i)
+{
+    int first = period_of(s, spans[i].first), last = period_of(s, spans[i].last);
+    s->nnear = 0;
+    for (int t = first; t <= last; t++)
+        for (int at = t == first ? s->live[t] : s->begin[t]; at >= 0; at = s->placed[at].next) {
+            const struct placed_span *j = &spans[s->placed[at].span];
+            const struct tile *o = &s->k->tiles[j->tile];
+            if (o->mem == s->k->tiles[spans[i].tile].mem && j->last >= spans[i].first && spans[i].last >= j->first)
+                s->near[s->nnear++] = (struct taken_bytes){o->address, o->address + j->size};
+        }
+    qsort(s->near, (size_t)s->nnear, sizeof *s->near, by_address);
+}
+
+/* The lowest place at or after `at` that is free while the tile is live; after find_near. */
 static int64_t lowest_from(const struct placer *s, const struct placed_span *spans, int i, int64_t at)
 {
     const struct tile *t = &s->k->tiles[spans[i].tile];
-    for (bool moved = true; moved;) {
-        moved = false;
-        at = settle_tile(s->m, t, at, spans[i].size);
-        for (int j = 0; j < i; j++) {
-            const struct tile *o = &s->k->tiles[spans[j].tile];
-            bool apart = o->mem != t->mem || spans[j].last < spans[i].first ||
-                         spans[i].last < spans[j].first || at + spans[i].size <= o->address ||
-                         o->address + spans[j].size <= at;
-            if (!apart)
-                at = o->address + spans[j].size, moved = true;
-        }
-    }
+    at = settle_tile(s->m, t, at, spans[i].size);
+    for (int n = 0; n < s->nnear && s->near[n].first < at + spans[i].size; n++)
+        if (s->near[n].end > at)
+            at = settle_tile(s->m, t, s->near[n].end, spans[i].size);
     return at;
 }
 
@@ -200,16 +257,20 @@ static int64_t next_in_turn(const struct placer *s, const struct placed_span *sp
 static int place_apart(struct placer *s, const struct placed_span *spans, const int aparts[2], int share)
 {
     int64_t ends[2] = {0}; /* of the tile placed last, in sbuf and psum */
+    forget_placed(s);
     for (int i = 0; i < s->k->ntiles; i++) {
         struct tile *t = &s->k->tiles[spans[i].tile];
         int64_t limit = room_of(s, t, share);
         int apart = aparts[t->mem == MEM_PSUM];
+        if (!t->fixed)
+            find_near(s, spans, i);
         if (!t->fixed)
             t->address = apart == IN_TURN ? next_in_turn(s, spans, i, limit, &ends[t->mem == MEM_PSUM])
                          : apart          ? lowest_apart(s, spans, i, limit, apart)
                                           : lowest(s, spans, i);
         if (t->address + spans[i].size > limit)
             return i;
+        note_placed(s, spans, i);
     }
     return -1;
 }
@@ -240,6 +301,7 @@ static enum placement place_tiles(struct placer *s)
 {
     struct placed_span *spans = ARENA_ARRAY(&s->scratch, struct placed_span, s->k->ntiles + 1);
     const struct tile_span *live = tile_spans(s->p, s->k, &s->scratch);
+    s->near = ARENA_ARRAY(&s->scratch, struct taken_bytes, s->k->ntiles + 1);
     for (int i = 0; i < s->k->ntiles; i++) {
         const struct tile *t = &s->k->tiles[i];
         spans[i] = (struct placed_span){i, live[i].first, live[i].last, tile_partition_bytes(t), t->fixed};

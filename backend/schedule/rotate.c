@@ -6,24 +6,31 @@
  * same straight line, which no other write touches in between. Whole writes, with their reads, go to copies of the tile
  * in turn.
  */
-#include "backend/schedule/schedule.h"
+#include "backend/schedule/accesses.h"
 
 #include "backend/tile/builder.h"
+
+#include <string.h>
 
 enum { COPIES = 4, SBUF_SHARE = 4 /* copies have that part of it at most */ };
 
 struct tile_use { /* of a tile by an operand */
     int insn, operand, line;
     int from; /* of a read: the use that writes what it reads, -1 unknown */
-    bool reads, writes;
+    int to; /* of a write: the tile that it goes to */
+    bool reads, writes, read; /* read: somebody reads what it writes */
 };
 
 struct rotation {
     struct program *p;
     const struct machine *m;
     struct kernel *k;
-    struct tile_use *uses; /* of the tile in hand, in the kernel's order */
-    int nuses, cap;
+    struct accesses *accesses; /* as they were before */
+    struct relations relations;
+    struct tile_use *all;  /* by tile, and in the kernel's order */
+    int *first;            /* per tile, and one more */
+    struct tile_use *uses; /* of the tile in hand */
+    int nuses;
     int64_t room; /* bytes of a partition that are left for copies */
     struct arena scratch;
 };
@@ -68,46 +75,89 @@ static bool may_meet(const struct rotation *r, const struct tile_use *a, const s
     return !patterns_disjoint(r->k, &x, &y, carried);
 }
 
-static void find_uses(struct rotation *r, int tile)
+static void find_uses(struct rotation *r)
 {
-    r->nuses = 0;
-    for (int i = 0, line = 0; i < r->k->ninsns; i++) {
-        const struct insn *n = &r->k->insns[i];
-        line += insn_is_structure(n);
-        for (int a = insn_info(n->op)->naps - 1; a >= 0; a--) { /* sources before the result */
-            if (n->ap[a].mem != MEM_SBUF || n->ap[a].tensor != tile)
-                continue;
-            ARENA_GROW(&r->scratch, r->uses, r->nuses, r->cap);
-            r->uses[r->nuses++] = (struct tile_use){i, a, line, -1, operand_reads(n, a), operand_writes(n, a)};
+    const struct kernel *k = r->k;
+    r->first = ARENA_ARRAY(&r->scratch, int, k->ntiles + 2);
+    for (int pass = 0; pass < 2; pass++) { /* how many of each tile, then which */
+        for (int i = 0, line = 0; i < k->ninsns; i++) {
+            const struct insn *n = &k->insns[i];
+            line += insn_is_structure(n);
+            for (int a = insn_info(n->op)->naps - 1; a >= 0; a--) { /* sources before the result */
+                if (n->ap[a].mem != MEM_SBUF)
+                    continue;
+                int *at = &r->first[n->ap[a].tensor + 1 - pass];
+                if (pass)
+                    r->all[*at] = (struct tile_use){.insn = i, .operand = a, .line = line, .from = -1, .to = -1,
+                                                    .reads = operand_reads(n, a), .writes = operand_writes(n, a)};
+                ++*at;
+            }
         }
+        for (int t = 0; t < k->ntiles && pass == 0; t++)
+            r->first[t + 1] += r->first[t];
+        if (pass == 0)
+            r->all = ARENA_ARRAY(&r->scratch, struct tile_use, r->first[k->ntiles] + 1);
     }
+    memmove(r->first + 1, r->first, sizeof *r->first * (size_t)k->ntiles); /* each counts its own now */
+    r->first[0] = 0;
 }
 
-/* The last use that writes elements of the read's, in its straight line: where these are all, and no others. */
-static int writer_of(const struct rotation *r, int read)
+/* The first use of the tile by instruction `insn` or one after it. */
+static int uses_before(const struct rotation *r, int insn)
+{
+    int low = 0, high = r->nuses;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (r->uses[middle].insn < insn)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The last use before the read that writes what it may meet; -1. */
+static int last_writer(struct rotation *r, int read)
 {
     const struct tile_use *x = &r->uses[read];
-    for (int i = read - 1; i >= 0 && r->uses[i].line == x->line; i--) {
-        const struct tile_use *w = &r->uses[i];
-        if (!w->writes || !may_meet(r, w, x, false))
-            continue;
-        bool whole = writes_all(r, w) && w->insn != x->insn && is_direct(r, x);
-        return whole && ap_equal(pattern(r, w), pattern(r, x)) ? i : -1;
+    int insn = -1, i = read - 1;
+    for (; i >= 0 && r->uses[i].insn == x->insn; i--)
+        if (r->uses[i].writes && may_meet(r, &r->uses[i], x, false))
+            return i;
+    operand_relations(r->accesses, x->insn, x->operand, ACCESS_WRITES, &r->relations);
+    for (int n = 0; n < r->relations.n; n++) {
+        const struct access_relation *w = &r->relations.at[n];
+        for (int m = 0; m < w->list->nruns[ACCESS_WRITES] && w->same_iteration; m++) {
+            const struct access_run *run = &w->list->runs[ACCESS_WRITES][m];
+            int at = last_access(run, x->insn, w->except);
+            insn = at >= 0 && run->insns[at] > insn ? run->insns[at] : insn;
+        }
     }
+    for (i = uses_before(r, insn + 1) - 1; i >= 0 && r->uses[i].insn == insn; i--)
+        if (r->uses[i].writes && may_meet(r, &r->uses[i], x, false))
+            return i;
     return -1;
 }
 
-/* Whether somebody reads what the use writes, and nobody else may. */
-static bool is_whole(const struct rotation *r, int write)
+/* The last use that writes elements of the read's, in its straight line: where these are all, and no others. */
+static int writer_of(struct rotation *r, int read)
 {
-    bool read = false;
-    for (int i = 0; i < r->nuses; i++) {
-        const struct tile_use *x = &r->uses[i];
-        read |= x->reads && x->from == write;
-        if (x->reads && x->from < 0 && may_meet(r, x, &r->uses[write], true))
+    const struct tile_use *x = &r->uses[read];
+    int i = last_writer(r, read);
+    if (i < 0 || r->uses[i].line != x->line)
+        return -1;
+    const struct tile_use *w = &r->uses[i];
+    bool whole = writes_all(r, w) && w->insn != x->insn && is_direct(r, x);
+    return whole && ap_equal(pattern(r, w), pattern(r, x)) ? i : -1;
+}
+
+/* Whether nobody may read what the use writes but those whose writer is known. */
+static bool is_whole(const struct rotation *r, int write, const int *unknown, int nunknown)
+{
+    for (int i = 0; i < nunknown; i++)
+        if (may_meet(r, &r->uses[unknown[i]], &r->uses[write], true))
             return false;
-    }
-    return read;
+    return true;
 }
 
 /* How many copies of the tile there is room for, itself included. */
@@ -122,21 +172,31 @@ static int copies_of(const struct rotation *r, const struct tile *t)
 /* Whole writes of the tile in hand; in `writes`. */
 static int find_whole(struct rotation *r, int *writes)
 {
-    int n = 0;
+    int n = 0, nunknown = 0, *unknown = ARENA_ARRAY(&r->scratch, int, r->nuses + 1);
+    for (int i = 0; i < r->nuses; i++) {
+        struct tile_use *x = &r->uses[i];
+        if (!x->reads)
+            continue;
+        x->from = writer_of(r, i);
+        if (x->from < 0)
+            unknown[nunknown++] = i;
+        else
+            r->uses[x->from].read = true;
+    }
     for (int i = 0; i < r->nuses; i++)
-        if (r->uses[i].reads)
-            r->uses[i].from = writer_of(r, i);
-    for (int i = 0; i < r->nuses; i++)
-        if (r->uses[i].writes && is_whole(r, i))
+        if (r->uses[i].writes && r->uses[i].read && is_whole(r, i, unknown, nunknown))
             writes[n++] = i;
     return n;
 }
 
-static void move(struct rotation *r, int write, int to)
+static void move_uses(struct rotation *r)
 {
-    for (int i = 0; i < r->nuses; i++)
-        if (i == write || (r->uses[i].reads && r->uses[i].from == write))
-            r->k->insns[r->uses[i].insn].ap[r->uses[i].operand].tensor = to;
+    for (int i = 0; i < r->nuses; i++) {
+        const struct tile_use *x = &r->uses[i];
+        int to = x->reads && x->from >= 0 ? r->uses[x->from].to : x->to;
+        if (to >= 0)
+            r->k->insns[x->insn].ap[x->operand].tensor = to;
+    }
 }
 
 static void rotate_tile(struct rotation *r, int tile)
@@ -145,7 +205,7 @@ static void rotate_tile(struct rotation *r, int tile)
     int copies = t.mem == MEM_SBUF && !t.fixed ? copies_of(r, &t) : 1, to[COPIES] = {tile};
     if (copies < 2)
         return;
-    find_uses(r, tile);
+    r->uses = r->all + r->first[tile], r->nuses = r->first[tile + 1] - r->first[tile];
     int *writes = ARENA_ARRAY(&r->scratch, int, r->nuses + 1), n = find_whole(r, writes);
     copies = copies < n ? copies : n;
     if (copies < 2)
@@ -156,12 +216,15 @@ static void rotate_tile(struct rotation *r, int tile)
         r->room -= t.elements * (int64_t)dtype_bytes(t.dtype);
     }
     for (int i = 0; i < n; i++)
-        move(r, writes[i], to[i % copies]);
+        r->uses[writes[i]].to = to[i % copies];
+    move_uses(r);
 }
 
 void rotate_tiles(struct program *p, struct kernel *k, const struct machine *m)
 {
     struct rotation r = {.p = p, .m = m, .k = k, .room = m->sbuf / SBUF_SHARE};
+    r.accesses = find_accesses(p, k, &r.scratch);
+    find_uses(&r);
     for (int t = 0, n = k->ntiles; t < n; t++)
         rotate_tile(&r, t);
     arena_free(&r.scratch);

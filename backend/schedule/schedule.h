@@ -81,16 +81,19 @@ bool insn_is_structure(const struct insn *n); /* loop, end */
  * iterations of loops around both. Errs on the side of true. */
 bool insns_conflict(const struct program *p, const struct kernel *k, const struct insn *a,
                     const struct insn *b, bool carried);
+/* The same of an instruction and one operand of another. */
+bool operand_conflicts(const struct program *p, const struct kernel *k, const struct insn *a, const struct insn *b,
+                       int operand, bool carried);
 /* Whether two patterns of one tensor have no element in common. Errs on the side of false. */
 bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct ap *b, bool carried);
-struct extent {
+struct byte_extent {
     int64_t low, high;
 };
 /* Bytes that a pattern covers, without its variables; false when not constant. */
-bool pattern_extent(const struct ap *a, struct extent *bytes);
+bool pattern_extent(const struct ap *a, struct byte_extent *bytes);
 /* Bytes of each partition that a pattern of a traced kernel's tile covers; fits: it does not go on in the next one.
  * False when not constant, or more than a partition's. */
-bool pattern_columns(const struct kernel *k, const struct ap *a, struct extent *columns, bool *fits);
+bool pattern_columns(const struct kernel *k, const struct ap *a, struct byte_extent *columns, bool *fits);
 
 /*
  * From a tile's first to its last instruction in the kernel's order, and through every loop that it

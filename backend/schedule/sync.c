@@ -42,7 +42,7 @@ struct synchroniser {
     struct kernel *k;
     struct diag *d;
     struct arena scratch;
-    int *around, *ends;
+    int *around, *ends, nloops;
     struct accesses *accesses;
     before_t *before;           /* of a straight kernel, instead: what must come before each instruction */
     struct relations relations; /* of the instruction whose waits are found */
@@ -50,12 +50,13 @@ struct synchroniser {
     int round;                  /* of find_all: marks of the one before it do not count */
     int32_t (*given)[STREAMS];  /* signals before each instruction, as if there were no loops */
     int *next_loop;             /* the first one at each instruction or after it */
-    dim_t (*loop_signals)[STREAMS]; /* per loop: in one iteration; -1 not known yet */
+    dim_t (*loop_signals)[STREAMS]; /* per `loop` by nth: in one iteration; -1 not known yet */
     bool *signals;                         /* instructions that signal */
     struct need (*kept)[STREAMS];            /* per instruction: its waits, by the producer's stream */
     int64_t (*known)[ENGINE_COUNT][KINDS]; /* per loop depth: consumer engine, what it knows */
     int64_t (*after)[KINDS]; /* per instruction: what its engine knows once it is complete */
-    int64_t (*at_end)[ENGINE_COUNT][KINDS]; /* per `loop`: what is known at the end of its body */
+    int *nth;                               /* of a `loop`: how many are before it */
+    int64_t (*at_end)[ENGINE_COUNT][KINDS]; /* per `loop` by that: what is known at the end of its body */
     bool again;                             /* second round: at_end is filled */
     int16_t semaphore[STREAMS];
     bool queues; /* transfers are streams of their own */
@@ -105,17 +106,17 @@ static int64_t key_of(int at, int strength)
 static bool known_since(const struct synchroniser *s, int c, int producer, int loop)
 {
     int engine = s->k->insns[c].engine;
-    return s->again && s->at_end[loop][engine][stream_of(s, producer)] >=
+    return s->again && s->at_end[s->nth[loop]][engine][stream_of(s, producer)] >=
                            key_of(after_within(s, producer, loop), INT32_MAX);
 }
 
 /* Of each stream of other engines the latest point; mixed: there are others. */
-struct needs {
+struct stream_needs {
     struct need latest[STREAMS];
     bool mixed[STREAMS];
 };
 
-static void note_need(const struct synchroniser *s, struct needs *needs, struct need n)
+static void note_need(const struct synchroniser *s, struct stream_needs *needs, struct need n)
 {
     int e = stream_of(s, n.producer);
     struct need *latest = &needs->latest[e];
@@ -158,7 +159,7 @@ static void signal_run(struct synchroniser *s, struct access_run *r, int from, i
 /* Accesses of earlier iterations of `loop` between instructions `from` and `to`: those that are known of signal, of the
  * others the last one is noted. */
 static void need_carried(struct synchroniser *s, int c, int loop, const struct access_relation *x, struct access_run *r,
-                         int from, int to, struct needs *needs)
+                         int from, int to, struct stream_needs *needs)
 {
     int first = accesses_before(r, from + 1), end = accesses_before(r, to), low = first, high = end;
     while (low < high) {
@@ -175,7 +176,7 @@ static void need_carried(struct synchroniser *s, int c, int loop, const struct a
 }
 
 static void needs_of_run(struct synchroniser *s, int c, const struct access_relation *x, struct access_run *r,
-                         struct needs *needs)
+                         struct stream_needs *needs)
 {
     int last = x->same_iteration ? last_access(r, c, x->except) : -1;
     if (last >= 0) {
@@ -191,7 +192,7 @@ static void needs_of_run(struct synchroniser *s, int c, const struct access_rela
 
 /* Of each stream of other engines the latest point that instruction c needs; marks what must signal for
  * what is known without it. */
-static void latest_needs(struct synchroniser *s, int c, struct needs *needs)
+static void latest_needs(struct synchroniser *s, int c, struct stream_needs *needs)
 {
     for (int i = 0; i < s->nfew; i++)
         if (s->k->insns[s->few[i]].engine != s->k->insns[c].engine)
@@ -267,7 +268,7 @@ static void find_sharing(struct synchroniser *s, int c)
 
 static void find_waits(struct synchroniser *s, int c, int64_t known[KINDS])
 {
-    struct needs all = {.latest = {{0}}};
+    struct stream_needs all = {.latest = {{0}}};
     struct need *needs = all.latest;
     find_sharing(s, c);
     latest_needs(s, c, &all);
@@ -311,7 +312,7 @@ static void find_all(struct synchroniser *s)
             memcpy(s->known[depth + 1], s->known[depth], sizeof *s->known);
             depth++;
         } else if (n->op == INSN_end) {
-            memcpy(s->at_end[loop_of_end(s, i)], s->known[depth], sizeof *s->known);
+            memcpy(s->at_end[s->nth[loop_of_end(s, i)]], s->known[depth], sizeof *s->known);
             depth--;
         } else {
             find_waits(s, i, s->known[depth][n->engine]);
@@ -353,7 +354,7 @@ static dim_t signals_between(struct synchroniser *s, int from, int to, int strea
 
 static dim_t signals_of_loop(struct synchroniser *s, int loop, int stream)
 {
-    dim_t *known = &s->loop_signals[loop][stream];
+    dim_t *known = &s->loop_signals[s->nth[loop]][stream];
     if (*known == -1)
         *known = signals_between(s, loop + 1, s->ends[loop], stream);
     return *known;
@@ -421,8 +422,8 @@ static void count_signals(struct synchroniser *s)
 {
     int n = s->k->ninsns;
     s->given = arena_alloc(&s->scratch, sizeof *s->given * (size_t)(n + 1));
-    s->loop_signals = arena_alloc(&s->scratch, sizeof *s->loop_signals * (size_t)(n + 1));
-    memset(s->loop_signals, -1, sizeof *s->loop_signals * (size_t)(n + 1));
+    s->loop_signals = arena_alloc(&s->scratch, sizeof *s->loop_signals * (size_t)(s->nloops + 1));
+    memset(s->loop_signals, -1, sizeof *s->loop_signals * (size_t)(s->nloops + 1));
     s->next_loop = ARENA_ARRAY(&s->scratch, int, n + 1);
     for (int i = 0; i < n; i++) {
         memcpy(s->given[i + 1], s->given[i], sizeof *s->given);
@@ -483,7 +484,10 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);
     s.kept = arena_alloc(&s.scratch, sizeof *s.kept * (size_t)(k->ninsns + 1));
     s.after = arena_alloc(&s.scratch, sizeof *s.after * (size_t)(k->ninsns + 1));
-    s.at_end = arena_alloc(&s.scratch, sizeof *s.at_end * (size_t)(k->ninsns + 1));
+    s.nth = ARENA_ARRAY(&s.scratch, int, k->ninsns + 1);
+    for (int i = 0; i < k->ninsns; i++)
+        s.nth[i] = k->insns[i].op == INSN_loop ? s.nloops++ : -1;
+    s.at_end = arena_alloc(&s.scratch, sizeof *s.at_end * (size_t)(s.nloops + 1));
     s.known = arena_alloc(&s.scratch, sizeof *s.known * (MAX_VARS + 1));
     bool ok = loops_are_simple(&s);
     if (ok) {
