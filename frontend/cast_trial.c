@@ -176,6 +176,7 @@ bool trial_measure(struct cast_check *k, struct model *m, const struct choices *
     if (!k->exact[strict][0] && !twin_run(k, strict))
         return false;
     strict_kernels_select(strict);
+    model_set_bf16_rate(m, MAX_BF16_RATE); /* whoever runs it may round as much */
     struct context *run = start(k, m);
     bool ok = run != NULL;
     for (int set = 0; ok && set < k->sets.count && !(out->largest > enough); set++)

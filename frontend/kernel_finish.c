@@ -85,7 +85,7 @@ static void set_steps(struct program *p, struct program_region *r)
 {
     r->steps = ARENA_ARRAY(&p->arena, struct step, p->nkernels);
     for (int i = p->nkernels - 1; i >= 0; i--) /* copies first */
-        r->steps[r->nsteps++] = (struct step){STEP_LAUNCH, i};
+        r->steps[r->nsteps++] = (struct step){.kind = STEP_LAUNCH, .index = i};
 }
 
 /* The program's regions, inputs and outputs. */

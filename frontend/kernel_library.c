@@ -143,7 +143,7 @@ static void keep_kernel(struct program *p, int k, const struct slots_touched *t)
     main->nparams = nin, main->nresults = nout;
     p->kernels[0] = p->kernels[k];
     p->nkernels = main->nsteps = 1;
-    main->steps[0] = (struct step){STEP_LAUNCH, 0};
+    main->steps[0] = (struct step){.kind = STEP_LAUNCH, .index = 0};
     p->name = p->kernels[0].name;
     for (int i = 0; i < p->nslots; i++) /* the others are not touched */
         if (!t->read[i] && !t->written[i])

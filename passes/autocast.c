@@ -6,7 +6,8 @@
  *            the conversion of a computed operand is a cast right after its producer, once for all
  *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
  *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
- *            rounded, or nothing; those whose filters have few terms in a row keep them as well.
+ *            rounded, or nothing, and the backend rounds them for processors that sum bf16 directly
+ *            faster still; those whose filters have few terms in a row keep them as well.
  *            Depthwise convolutions keep FP32 weights. Of recurrent layers, constant weights of the
  *            state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32 (pass widen).
@@ -382,13 +383,14 @@ static bool cast_product(struct caster *c, struct node *n)
         return true;
     }
     if (winograd) {
-        if (way.bf16)
-            count_cast(c);
+        count_cast(c);
+        attr_set_int(&c->g->arena, &n->attrs, "direct_dtype", DT_BF16);
         if (way.bf16)
             attr_set_int(&c->g->arena, &n->attrs, "winograd_dtype", DT_BF16);
         why(c->o, n, "autocast.winograd",
             way.bf16 ? "Winograd's method, planes rounded to bf16: fewer products than a direct sum"
-                     : "kept in FP32: Winograd's method is faster than a direct sum in bf16");
+                     : "Winograd's method, in FP32, is faster than a direct sum in bf16; where that is not "
+                       "so, operands are rounded");
         return true;
     }
     for (int i = 0; i < operands; i++) {

@@ -22,6 +22,7 @@ struct conv {
     dim_t top, left, bottom, right; /* padding */
     int64_t padding;                /* what stands outside the image */
     int bias;                       /* slot of s32 sums to start from; -1: none */
+    bool rounds; /* f32 operands to bf16: the input when it is padded, weights when they are packed */
 };
 
 /* A convolution's tile program, decided by plan.c. */
@@ -36,6 +37,7 @@ struct conv_plan {
     enum conv_rule rule;
     struct conv c;
     struct conv_way way;               /* CONV_WINOGRAD */
+    int direct_from;                   /* there: the rate of bf16 from which a direct sum is launched; 0: none */
     struct tail tail;                  /* CONV_WINOGRAD, CONV_DEPTHWISE: what their instructions take along */
     const struct quantized *quantized; /* integer ones: sums become 8-bit numbers at once; NULL: they do not */
 };
@@ -56,7 +58,7 @@ struct conv_walk {
     .dilation_w = (c)->dw, .pad_h = (c)->top, .pad_w = (c)->left
 struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
                               const struct conv_walk *w);
-/* The input with a border of padding, in a temporary; its slot. Sets c->h and c->width to the
+/* The input with a border of padding, or rounded, in a temporary; its slot. Sets c->h and c->width to the
  * padded sizes. */
 int padded_input(struct lowering *l, const struct node *n, struct conv *c);
 static inline bool depthwise_types(const struct conv *c)
@@ -64,8 +66,8 @@ static inline bool depthwise_types(const struct conv *c)
     int t = c->x->type.dtype;
     return dtype_is_float(t) && dtype_bytes(t) <= 4 && (c->w || c->weights->type.dtype == DT_F32);
 }
-/* Winograd's tiles where they pay, otherwise size 0; says why(). */
-struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c);
+/* Whether Winograd's tiles pay, and then which, and from which rate on they do not; says why(). */
+bool winograd_pays(struct lowering *l, const struct node *n, struct conv_plan *p);
 /* Whether the Vector engine has room for an integer convolution's window. */
 bool depthwise_integer_window(const struct conv *c);
 void emit_winograd(struct lowering *l, struct group *g, const struct conv_plan *p);

@@ -220,8 +220,7 @@ static enum conv_rule conv_rule(struct lowering *l, const struct group *g, struc
     if (c->kh == 1 && c->kw == 1 && c->sh == 1 && c->sw == 1 && c->group == 1 &&
         !(c->top | c->left | c->bottom | c->right) && epilogue_possible(l, g, n->out[0]->type.rank - 2))
         return CONV_POINTWISE;
-    p->way = winograd_way(l, n, c);
-    return p->way.size ? CONV_WINOGRAD : CONV_DIRECT;
+    return winograd_pays(l, n, p) ? CONV_WINOGRAD : CONV_DIRECT;
 }
 
 /* What of the epilogue the product's own instruction does. */

@@ -57,10 +57,13 @@ static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t va
 static void copy_row(struct kernel_builder *k, const struct conv *c, const struct strided *x,
                      struct ap to, struct ap from)
 {
-    if (x->steps[x->rank - 1] == 1) {
+    if (c->rounds || x->steps[x->rank - 1] == 1) {
         dim_t row = dim_mul(&k->p->dims, c->width, c->channels_in);
         ap_push(&to, 1, row), ap_push(&from, 1, row);
-        emit_copy(k, to, from);
+        if (c->rounds)
+            emit_tensor_copy(k, (struct tensor_copy){.dst = to, .src = from});
+        else
+            emit_copy(k, to, from);
         return;
     }
     ap_push(&to, c->channels_in, c->width), ap_push(&to, 1, c->channels_in);
@@ -71,17 +74,17 @@ static void copy_row(struct kernel_builder *k, const struct conv *c, const struc
 int padded_input(struct lowering *l, const struct node *n, struct conv *c)
 {
     struct dim_table *t = &l->p->dims;
-    if (!(c->top | c->left | c->bottom | c->right))
+    if (!(c->top | c->left | c->bottom | c->right) && !c->rounds)
         return value_slot(l, c->x);
-    struct strided x = strided_operand(l, c->x);
+    struct strided x = c->rounds ? (struct strided){.slot = value_slot(l, c->x)} : strided_operand(l, c->x);
     dim_t ph = dim_add(t, c->h, dim_add(t, c->top, c->bottom));
     dim_t pw = dim_add(t, c->width, dim_add(t, c->left, c->right));
     dim_t dims[4] = {c->n, ph, pw, c->channels_in};
-    struct type type = type_tensor(c->x->type.dtype, 4, dims);
+    struct type type = type_tensor(c->rounds ? DT_BF16 : c->x->type.dtype, 4, dims);
     int padded = temporary_slot(l, &type, NULL);
     dim_t row = dim_mul(t, pw, c->channels_in), image = dim_mul(t, row, ph);
     dim_t source_row = dim_mul(t, c->width, c->channels_in);
-    bool planes = x.steps[x.rank - 1] != 1;
+    bool planes = !c->rounds && x.steps[x.rank - 1] != 1;
 
     struct kernel_builder k = begin_kernel(l, n, "pad rows");
     int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);
@@ -151,7 +154,7 @@ static struct conv_tiles direct_tiles(const struct conv *c)
                      .chunk = c->channels_in / c->group,
                      .chunks = 1};
     int64_t block =
-        c->kh * c->kw * c->channels_in * PACK_COLUMNS * (int64_t)dtype_bytes(c->weights->type.dtype);
+        c->kh * c->kw * c->channels_in * PACK_COLUMNS * (c->rounds ? 2 : (int64_t)dtype_bytes(c->weights->type.dtype));
     p.chunked = c->group == 1 && block > BLOCK_IN_CACHE && c->channels_in % CHUNK == 0 &&
                 dim_is_const(c->oh) && dim_is_const(c->ow) && c->ow <= ROW_TILE &&
                 c->spatial == 2 && !c->column;
@@ -207,6 +210,7 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
     p->tap_step = 1, p->chunk_step = taps;
     struct weight_source w = {.constant = c->weights,
                               .gather = reorder,
+                              .rounds = c->rounds,
                               .layout = arena_copy(&l->g->arena, &layout, sizeof layout),
                               .layout_bytes = sizeof layout};
     if (c->group > 1)
@@ -372,10 +376,34 @@ static void emit_pointwise(struct lowering *l, struct group *g, const struct con
     emit_product(l, g, &p);
 }
 
+/* What step `from` and later ones launch runs at these rates only. */
+static void launch_at_rates(struct lowering *l, int from, int bf16_from, int bf16_below)
+{
+    struct program_region *r = &l->p->regions[l->region];
+    for (int i = from; i < r->nsteps; i++)
+        r->steps[i].bf16_from = (int16_t)bf16_from, r->steps[i].bf16_below = (int16_t)bf16_below;
+}
+
+/* By Winograd's method, and directly for processors on which that is faster. */
+static void emit_winograd_or_direct(struct lowering *l, struct group *g, const struct conv_plan *p)
+{
+    const struct program_region *r = &l->p->regions[l->region];
+    int from = r->nsteps;
+    emit_winograd(l, g, p);
+    if (!p->direct_from)
+        return;
+    launch_at_rates(l, from, 0, p->direct_from);
+    struct conv_plan direct = *p;
+    direct.c.rounds = true;
+    from = r->nsteps;
+    emit_direct(l, g, &direct);
+    launch_at_rates(l, from, p->direct_from, 0);
+}
+
 typedef void emit_fn(struct lowering *l, struct group *g, const struct conv_plan *p);
 static emit_fn *const emit_by_rule[] = {[CONV_DIRECT] = emit_direct,
                                         [CONV_POINTWISE] = emit_pointwise,
-                                        [CONV_WINOGRAD] = emit_winograd,
+                                        [CONV_WINOGRAD] = emit_winograd_or_direct,
                                         [CONV_DEPTHWISE] = emit_depthwise,
                                         [CONV_DEPTHWISE_INTEGER] = emit_depthwise_integer_conv};
 

@@ -50,29 +50,35 @@ static bool known_size(const struct conv *c)
     return dim_is_const(c->oh) && dim_is_const(c->ow);
 }
 
-struct conv_way winograd_way(struct lowering *l, const struct node *n, const struct conv *c)
+bool winograd_pays(struct lowering *l, const struct node *n, struct conv_plan *p)
 {
-    struct conv_way direct = {0, false};
+    const struct conv *c = &p->c;
     struct conv_size size;
-    if (!winograd_can(n, &size) || c->column || c->x->type.dtype != DT_F32 ||
-        c->w->dtype != DT_F32 || c->bias >= 0)
-        return direct;
+    if (!winograd_can(n, &size) || c->column || c->x->type.dtype != DT_F32 || c->w->dtype != DT_F32 ||
+        c->bias >= 0)
+        return false;
     if (l->o->no_winograd) {
         why(l->o, n, "winograd.off", "a direct sum, as --winograd off asks");
-        return direct;
+        return false;
     }
     bool bf16 = attr_int(&n->attrs, "winograd_dtype", DT_F32) == DT_BF16;
-    struct conv_way way = bf16 ? (struct conv_way){2, true} : conv_best_way(l->m, &size, false);
-    if (way.size)
-        why(l->o, n, "winograd.on",
-            "F(%dx%d,3x3)%s; its weights take %.0f KB, those of a direct sum %.0f KB", way.size,
-            way.size, way.bf16 ? " of planes in bf16" : "", conv_weight_bytes(&size, way) / 1024,
-            conv_weight_bytes(&size, (struct conv_way){0, bf16}) / 1024);
-    else
+    p->way = bf16 ? (struct conv_way){2, true} : conv_best_way(l->m, &size, false);
+    if (!p->way.size) {
         why(l->o, n, "winograd.no-gain",
             "a direct sum: transforms or larger weights cost what "
             "fewer products save");
-    return way;
+        return false;
+    }
+    bool rounds = attr_int(&n->attrs, "direct_dtype", DT_F32) == DT_BF16;
+    p->direct_from = rounds ? conv_direct_from(l->m, &size, p->way) : 0;
+    double direct = conv_weight_bytes(&size, (struct conv_way){0, rounds}) / 1024;
+    why(l->o, n, "winograd.on", "F(%dx%d,3x3)%s; its weights take %.0f KB, those of a direct sum %.0f KB", p->way.size,
+        p->way.size, p->way.bf16 ? " of planes in bf16" : "", conv_weight_bytes(&size, p->way) / 1024, direct);
+    if (p->direct_from)
+        why(l->o, n, "winograd.direct",
+            "a direct sum of bf16 as well, for processors that multiply that %.1f times as fast as FP32, or faster",
+            p->direct_from / 100.0);
+    return true;
 }
 
 /* ---- tiles ---- */

@@ -52,13 +52,14 @@ static void *gathered(const struct packer *p, int64_t first, int64_t out_channel
                     memcpy(to, (const char *)s->data + size * (size_t)at, size);
                 }
     }
-    if (w->dtype != DT_F16)
+    int type = p->from.rounds ? DT_BF16 : w->dtype == DT_F16 ? DT_F32 : w->dtype;
+    if (type == w->dtype)
         return dense;
-    float *wide = malloc(count * sizeof *wide);
-    if (wide)
-        dtype_convert(DT_F32, wide, DT_F16, dense, count, false);
+    void *converted = malloc(count * dtype_bytes(type));
+    if (converted)
+        dtype_convert(type, converted, w->dtype, dense, count, false);
     free(dense);
-    return wide;
+    return converted;
 }
 
 static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *to)
@@ -69,7 +70,7 @@ static bool pack_piece(const struct constant_maker *maker, int64_t piece, void *
     int64_t out = piece % blocks * PACK_COLUMNS, first = piece / blocks * all + out;
     int64_t out_channels = all - out < PACK_COLUMNS ? all - out : PACK_COLUMNS;
     struct pack_source from = p->from.steps;
-    if (!p->from.gather && w->dtype != DT_F16) {
+    if (!p->from.gather && !p->from.rounds && w->dtype != DT_F16) {
         from.data =
             (const char *)from.data + (int64_t)dtype_bytes(w->dtype) * first * from.out_step;
         pack_block(to, &p->shape, &from, (int)out_channels);
@@ -107,7 +108,8 @@ struct packed_weights pack_constant(struct lowering *l, const struct weight_sour
     p->lazy.maker.make = pack_piece;
     p->lazy.same = same_pack;
     p->from = *w;
-    p->shape = (struct pack_shape){pack_type_of(w->constant->type.dtype), groups, k, out_channels};
+    p->shape = (struct pack_shape){w->rounds ? PACK_BF16 : pack_type_of(w->constant->type.dtype), groups, k,
+                                   out_channels};
     return packed_constant(l, &p->lazy, w->constant, &p->shape, parts, name);
 }
 

@@ -32,6 +32,7 @@ struct weight_source {
     struct pack_source steps;
     void (*gather)(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                    void *to);
+    bool rounds;         /* f32 to bf16 */
     const void *layout;  /* in the graph's arena */
     size_t layout_bytes; /* of a layout without padding: equal bytes gather alike; 0: not compared */
 };

@@ -66,7 +66,7 @@ const char *family_name(int family)
 static const struct {
     const char *name, *below, *of[FAMILIES];
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate)                          \
     {#name, #base, {#base, #base, #dots, #dots, #integer_dots, #exact_base, #unit}},
 #include "runtime/kernels/kernels.def"
 };

@@ -138,7 +138,7 @@ static bool place_kernels(const struct context *c, int lanes, struct context_ima
     struct plan *to = m->plan;
     bool ok = kernels || fail_memory(d, "out of memory");
     to->nsteps = r->nsteps;
-    to->steps = ARENA_ARRAY(&m->arena, struct bound_kernel *, r->nsteps);
+    to->steps = ARENA_ARRAY(&m->arena, struct plan_step, r->nsteps);
     for (int i = 0; ok && i < r->nsteps; i++) {
         int n = r->steps[i].index;
         if (!kernels[n])
@@ -147,7 +147,7 @@ static bool place_kernels(const struct context *c, int lanes, struct context_ima
         ok = kernels[n] != NULL;
         if (!ok)
             break;
-        to->steps[i] = kernels[n];
+        to->steps[i] = (struct plan_step){kernels[n], r->steps[i].bf16_from, r->steps[i].bf16_below};
         kernels[n]->kernel = NULL; /* the program is not there when it runs */
         if (kernels[n]->tile_bytes > to->tile_bytes)
             to->tile_bytes = kernels[n]->tile_bytes;
@@ -215,7 +215,7 @@ static bool note_functions(struct words *w, const struct context_image *m, struc
 {
     bool ok = true;
     for (int s = 0; ok && s < m->plan->nsteps; s++) {
-        const struct bound_kernel *k = m->plan->steps[s];
+        const struct bound_kernel *k = m->plan->steps[s].kernel;
         for (int n = 0; ok && n < k->ninsns; n++)
             ok = note_function(w, m, &k->insns[n], d) &&
                  (!k->insns[n].flat || note_function(w, m, flat_insn(k->insns[n].flat), d));

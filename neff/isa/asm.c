@@ -433,6 +433,8 @@ static void put_region(struct asm_printer *r, int index)
         const struct step *s = &g->steps[i];
         bool launch = s->kind == STEP_LAUNCH;
         fprintf(r->out, "  %s %d", launch ? "launch" : "call", s->index);
+        if (s->bf16_from || s->bf16_below)
+            fprintf(r->out, " bf16 %d to %d", s->bf16_from, s->bf16_below);
         const char *name =
             launch ? r->p->kernels[s->index].name : op_name(r->p->calls[s->index].op);
         if (name && *name && !strchr(name, '\n'))

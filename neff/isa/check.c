@@ -383,6 +383,8 @@ static bool check_regions(struct program_checker *c)
             if (s->kind > STEP_CALL || s->index < 0 ||
                 s->index >= (s->kind == STEP_LAUNCH ? p->nkernels : p->ncalls))
                 return fail(c->d, "region %d: step %d does not exist", i, k);
+            if (s->bf16_from < 0 || s->bf16_below < 0 || (s->kind == STEP_CALL && (s->bf16_from | s->bf16_below)))
+                return fail(c->d, "region %d: step %d has rates of bf16 that no launch has", i, k);
         }
     }
     return true;

@@ -1,6 +1,7 @@
 #include "neff/isa/conv_cost.h"
 
 #include "neff/isa/pack.h"
+#include "neff/isa/program.h"
 
 #include <math.h>
 
@@ -34,14 +35,14 @@ double conv_weight_bytes(const struct conv_size *c, struct conv_way w)
 
 /* Nanoseconds: products at the Tensor engine's rate while filters come from memory, and for
  * Winograd's method planes and sums, each written and read once. */
-static double cost_ns(const struct machine *m, const struct conv_size *c, struct conv_way w)
+static double cost_ns(const struct machine *m, const struct conv_size *c, struct conv_way w, double bf16_gain)
 {
     int size = w.size ? w.size : 1, planes = planes_of(w);
     double tiles = ceil(c->high / size) * ceil(c->wide / size);
     double products = tiles * planes * (double)c->channels * columns_of(c);
     double through_cache =
         2 * tiles * planes * ((w.bf16 ? 2.0 : 4.0) * (double)c->channels + 4 * columns_of(c));
-    double computing = 2 * products / (FLOPS_PER_CYCLE * (w.bf16 ? BF16_GAIN : 1) * m->pe_ghz);
+    double computing = 2 * products / (FLOPS_PER_CYCLE * (w.bf16 ? bf16_gain : 1) * m->pe_ghz);
     double reading = conv_weight_bytes(c, w) / m->hbm_gbps;
     return fmax(computing, reading) + UNHIDDEN * fmin(computing, reading) +
            (w.size ? through_cache / (CACHE_BYTES_PER_CYCLE * m->pe_ghz) : 0);
@@ -51,13 +52,30 @@ struct conv_way conv_best_way(const struct machine *m, const struct conv_size *c
 {
     static const struct conv_way ways[] = {{2, false}, {4, false}, {2, true}};
     struct conv_way best = {0, bf16};
-    double min = cost_ns(m, c, best);
+    double min = cost_ns(m, c, best, BF16_GAIN);
     if (c->channels < MIN_CHANNELS || c->out_channels < MIN_CHANNELS)
         return best;
     for (int i = 0; i < 2 + bf16; i++) {
-        double ns = cost_ns(m, c, ways[i]);
+        double ns = cost_ns(m, c, ways[i], BF16_GAIN);
         if (ns < (best.size ? WORTH : WORTH_IT) * min)
             best = ways[i], min = ns;
     }
     return best;
+}
+
+/* Planes, of few rows each, are not multiplied faster than BF16_GAIN, whatever the unit (layers of 256 channels and
+ * 14 x 14 pixels by AMX: 190 GFLOP/s, direct sums 340). */
+int conv_direct_from(const struct machine *m, const struct conv_size *c, struct conv_way w)
+{
+    const struct conv_way direct = {0, true};
+    const double planes = cost_ns(m, c, w, BF16_GAIN);
+    int low = 0, high = MAX_BF16_RATE + 1; /* a direct sum does not take less at low, it does at high */
+    while (high - low > 1) {
+        int rate = (low + high) / 2;
+        if (cost_ns(m, c, direct, rate / 100.0) < planes)
+            high = rate;
+        else
+            low = rate;
+    }
+    return high > MAX_BF16_RATE ? 0 : high;
 }

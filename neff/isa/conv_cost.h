@@ -25,6 +25,11 @@ struct conv_way {
  * those of F(2x2) do so less than twice (test_winograd).
  */
 struct conv_way conv_best_way(const struct machine *m, const struct conv_size *c, bool bf16);
+/*
+ * The least rate of bf16 products, in percent of that of f32 (struct step of neff/isa/program.h), at which
+ * a direct sum of bf16 takes less time than way w does; 0: none within MAX_BF16_RATE.
+ */
+int conv_direct_from(const struct machine *m, const struct conv_size *c, struct conv_way w);
 /* Weights of it, with the columns that fill up the last vector. */
 double conv_weight_bytes(const struct conv_size *c, struct conv_way w);
 

@@ -67,11 +67,8 @@ static bool parse_affine(struct asm_parser *r, struct affine *out)
             if (affine_coef(out, v))
                 return asm_bad(&r->x, "variable %d occurs twice", v);
             affine_set(out, &r->p->arena, v, d);
-        } else if (parse_dim(r, &d)) {
-            out->base = d;
-            return true;
         } else {
-            return false;
+            return parse_dim(r, &out->base);
         }
     } while (asm_try(&r->x, "+"));
     return true;
@@ -556,6 +553,15 @@ static bool parse_call(struct asm_parser *r)
     return !asm_try(&r->x, "node") || asm_int(&r->x, 0, p->nnodes - 1, "node", &c->node);
 }
 
+static bool parse_rates(struct asm_parser *r, struct step *s)
+{
+    int from = 0, below = 0;
+    bool ok = asm_int(&r->x, 0, MAX_BF16_RATE, "rate of bf16", &from) && asm_want(&r->x, "to") &&
+              asm_int(&r->x, 0, MAX_BF16_RATE, "rate of bf16", &below);
+    s->bf16_from = (int16_t)from, s->bf16_below = (int16_t)below;
+    return ok;
+}
+
 static bool parse_region(struct asm_parser *r)
 {
     struct program *p = r->p;
@@ -574,7 +580,7 @@ static bool parse_region(struct asm_parser *r)
                 return false;
             s.kind = STEP_CALL;
         }
-        if (!asm_int(&r->x, 0, INT32_MAX, "step", &s.index))
+        if (!asm_int(&r->x, 0, INT32_MAX, "step", &s.index) || (asm_try(&r->x, "bf16") && !parse_rates(r, &s)))
             return false;
         ARENA_GROW(&p->arena, g->steps, g->nsteps, g->steps_cap);
         g->steps[g->nsteps++] = s;

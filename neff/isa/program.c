@@ -94,7 +94,7 @@ void program_add_step(struct program *p, int region, enum step_kind kind, int in
 {
     struct program_region *r = &p->regions[region];
     ARENA_GROW(&p->arena, r->steps, r->nsteps, r->steps_cap);
-    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
+    r->steps[r->nsteps++] = (struct step){.kind = (uint8_t)kind, .index = index};
 }
 
 void program_add_guard(struct program *p, const struct guard *g)

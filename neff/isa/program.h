@@ -60,10 +60,26 @@ struct call {
 };
 
 enum step_kind { STEP_LAUNCH, STEP_CALL };
+/*
+ * A launch may be one of several ways to the same result, for processors that multiply bf16 at different rates: it is
+ * made where bf16_from <= rate < bf16_below. The rate is that of products of bf16 in percent of those of f32, a number
+ * that the runtime has for each of its instruction sets; BF16_RATE where there is no unit for them. Between them such
+ * launches write the same elements, and whoever looks for dependences counts them all.
+ */
 struct step {
     uint8_t kind;
-    int32_t index; /* kernel or call */
+    int32_t index;                 /* kernel or call */
+    int16_t bf16_from, bf16_below; /* of a launch, 0 to MAX_BF16_RATE; below 0: no limit */
 };
+enum { BF16_RATE = 100, MAX_BF16_RATE = 10000 };
+static inline bool bf16_rate_is_within(int rate, int from, int below)
+{
+    return from <= rate && (!below || rate < below);
+}
+static inline bool step_is_for(const struct step *s, int bf16_rate)
+{
+    return bf16_rate_is_within(bf16_rate, s->bf16_from, s->bf16_below);
+}
 
 struct program_region {
     int nparams, nresults, nsteps, steps_cap;

@@ -298,6 +298,16 @@ static void code_call(struct streams *s, struct call *k)
     code_ranged(c, &k->node, -1, s->p->nnodes - 1, "source node");
 }
 
+enum { LAUNCH_AT_RATE = STEP_CALL + 1 }; /* in streams: a launch with rates behind it */
+
+static void code_rates(struct codec *c, struct step *step)
+{
+    int from = step->bf16_from, below = step->bf16_below;
+    code_ranged(c, &from, 0, MAX_BF16_RATE, "rate of bf16");
+    code_ranged(c, &below, 0, MAX_BF16_RATE, "rate of bf16");
+    step->bf16_from = (int16_t)from, step->bf16_below = (int16_t)below;
+}
+
 static void code_region(struct streams *s, struct program_region *r)
 {
     struct codec *c = &s->c[ENGINE_SP];
@@ -307,11 +317,13 @@ static void code_region(struct streams *s, struct program_region *r)
     if (!c->writing)
         r->steps = ARENA_ARRAY(c->arena, struct step, r->nsteps), r->steps_cap = r->nsteps;
     for (int i = 0; i < r->nsteps && !c->failed; i++) {
-        int kind = r->steps[i].kind;
-        code_ranged(c, &kind, STEP_LAUNCH, STEP_CALL, "kind of step");
-        r->steps[i].kind = (uint8_t)kind;
-        code_ranged(c, &r->steps[i].index, 0,
-                    (kind == STEP_LAUNCH ? s->p->nkernels : s->p->ncalls) - 1, "step");
+        struct step *step = &r->steps[i];
+        int kind = step->kind == STEP_LAUNCH && (step->bf16_from || step->bf16_below) ? LAUNCH_AT_RATE : step->kind;
+        code_ranged(c, &kind, STEP_LAUNCH, LAUNCH_AT_RATE, "kind of step");
+        step->kind = kind == STEP_CALL ? STEP_CALL : STEP_LAUNCH;
+        code_ranged(c, &step->index, 0, (kind == STEP_CALL ? s->p->ncalls : s->p->nkernels) - 1, "step");
+        if (kind == LAUNCH_AT_RATE)
+            code_rates(c, step);
     }
 }
 

@@ -117,6 +117,7 @@ struct context *context_make(struct model *m, int threads, const struct parallel
     c->threads = threads > 0 ? threads : physical_cores();
     if (m->engine_threads)
         c->threads = ENGINE_COUNT;
+    c->bf16_rate = m->bf16_rate ? m->bf16_rate : kernels_get()->bf16_rate;
     c->limits.steps = DEFAULT_STEPS;
     for (int i = 0; i < 4; i++)
         c->env.random[i] = 0x9E3779B97F4A7C15u * (uint64_t)(i + 1);

@@ -104,6 +104,10 @@ struct program *model_take_program(struct model *m);
  * sizes tell; the same on every machine. 0: it is not prepared. */
 double context_estimate(const struct context *c);
 
+/* Contexts made from now on take the steps for processors that multiply bf16 at this rate (struct step of
+ * neff/isa/program.h), whatever the kernels' rate. */
+void model_set_bf16_rate(struct model *m, int rate);
+
 /* For tests: models made from now on run each engine's stream in a thread of its own, which waits
  * for the program's semaphores. Slow; results are the same. */
 void engine_threads_select(bool on);

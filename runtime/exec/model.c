@@ -333,6 +333,11 @@ struct program *model_take_program(struct model *m)
     return p;
 }
 
+void model_set_bf16_rate(struct model *m, int rate)
+{
+    m->bf16_rate = rate;
+}
+
 const struct program *model_program(const struct model *m)
 {
     return m->p;

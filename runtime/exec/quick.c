@@ -143,6 +143,8 @@ static struct quick_region *make_region(const struct context *c, struct bound *b
             *add(&m, 1) = *w.line[s], m.q->count++;
         if (body && w.done[s])
             continue;
+        if (!step_is_for(step, c->bf16_rate))
+            continue;
         if (step->kind != STEP_CALL)
             add_launch(&m, region, s, step->index);
         else if (b->call_checked[step->index] &&

@@ -462,8 +462,9 @@ static bool check_guards(struct context *c, struct diag *d)
 
 static bool run_step(struct context *c, const struct step *step, struct diag *d)
 {
-    return !USED(CALLS) || step->kind == STEP_LAUNCH ? run_launch(c, step->index, d)
-                                                     : run_call(c, step->index, d);
+    if (USED(CALLS) && step->kind != STEP_LAUNCH)
+        return run_call(c, step->index, d);
+    return !step_is_for(step, c->bf16_rate) || run_launch(c, step->index, d);
 }
 
 static bool run_steps(struct context *c, int region, struct diag *d)

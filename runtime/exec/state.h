@@ -30,6 +30,7 @@ struct model {
     bool has_runtime;                 /* there are dynamic slots */
     bool engine_threads;              /* see engine_threads.c */
     bool guard_operands;              /* of libraries' operators */
+    int bf16_rate;                    /* of new contexts; 0: that of the kernels */
     bool one_by_one;                  /* instructions run as they stand: in a plan for another program */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
@@ -201,6 +202,7 @@ enum { MAX_BOUND = 8, MAX_DEPTH = 64 };
 struct context {
     struct model *m;
     int threads;
+    int bf16_rate; /* by which steps are left out (struct step): that of the kernels */
     const struct parallel *by; /* while it is made: whose threads the pool is to have */
     struct pool *pool;
     struct worker *workers;

@@ -67,9 +67,9 @@ static bool slow_bf16(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit)                            \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit, rate)                            \
     WHEN(                                                                                          \
-        built, struct kernel_table KERNEL_TABLE(id) = {.name = #id};                               \
+        built, struct kernel_table KERNEL_TABLE(id) = {.name = #id, .bf16_rate = rate};                               \
         static void fill_##id(struct kernel_table *t) {                                            \
             KERNEL_FAMILY(rows, base)(t);                                                          \
             KERNEL_FAMILY(functions, base)(t);                                                     \
@@ -88,7 +88,7 @@ static const struct variant {
     bool (*runs)(void);
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate)                          \
     WHEN(built, {&KERNEL_TABLE(name), runs_##name, fill_##name}, )
 #include "runtime/kernels/kernels.def"
 };

@@ -292,7 +292,8 @@ struct gemm_block; /* gemm.h */
 
 struct kernel_table {
     const char *name;
-    int lanes; /* f32 in a vector */
+    int lanes;     /* f32 in a vector */
+    int bf16_rate; /* of products, in percent of the rate of f32: struct step of neff/isa/program.h */
     bool fma;
 
     void (*convert[CONVERT_COUNT])(void *y, ptrdiff_t y_step, const void *x, ptrdiff_t x_step,

@@ -37,7 +37,7 @@
  * without it (neff/base/use.h). */
 #define SET_USED(member, kernel) WHEN_USED(KERNEL_##member, t->member = kernel;)
 
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate)                          \
     WHEN(built, extern struct kernel_table KERNEL_TABLE(name);                                     \
          void KERNEL_FAMILY(rows, name)(struct kernel_table *);                                    \
          void KERNEL_FAMILY(functions, name)(struct kernel_table *);                               \

@@ -231,7 +231,7 @@ static bool run_region(struct run *r, int region)
         if (g->steps[i].kind != STEP_LAUNCH && !land(r))
             return false;
         if (g->steps[i].kind == STEP_LAUNCH) {
-            if (!launch(r, index))
+            if (step_is_for(&g->steps[i], BF16_RATE) && !launch(r, index))
                 return false;
         } else if (r->s->p->calls[index].nregions) {
             if (!plain_call(r, index) || !control(r, index))

@@ -227,7 +227,10 @@ int planned_run(struct planned *s, const void *const *inputs, void *const *outpu
             return wrong(s, "input ", i, " is NULL");
     place_operands(s, inputs, outputs);
     for (int i = 0; i < p->nsteps; i++) {
-        launch_on(s->workers, s->threads, &s->by, p->steps[i], &error);
+        const struct plan_step *step = &p->steps[i];
+        if (!bf16_rate_is_within(kernels_get()->bf16_rate, step->bf16_from, step->bf16_below))
+            continue;
+        launch_on(s->workers, s->threads, &s->by, step->kernel, &error);
         const char *why = atomic_load(&error);
         if (why) {
             wrong(s, "step ", i, ": ");

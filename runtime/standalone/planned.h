@@ -34,11 +34,16 @@ struct plan_output {
     int64_t own; /* in the arena: where it is written if its caller's memory does not do; -1: nobody writes there */
 };
 
+struct plan_step {
+    struct bound_kernel *kernel;
+    int32_t bf16_from, bf16_below; /* as those of struct step, neff/isa/program.h */
+};
+
 struct plan { /* the first thing of the image */
     int32_t nslots, nsteps, ninputs, noutputs;
     int64_t arena_bytes, tile_bytes, scratch_bytes;
     struct plan_place *slots;
-    struct bound_kernel **steps; /* kernels in the order of their launches */
+    struct plan_step *steps; /* in the order of the launches */
     struct plan_input *inputs;
     struct plan_output *outputs;
 };

@@ -374,13 +374,13 @@ static inline void add_steps(struct bench *b)
             ids[0] = in, ids[1] = i;
             p->calls[p->ncalls] = (struct call){
                 .op = OP_identity, .nin = 1, .nout = 1, .in = ids, .out = ids + 1, .node = -1};
-            r->steps[r->nsteps++] = (struct step){STEP_CALL, p->ncalls++};
+            r->steps[r->nsteps++] = (struct step){.kind = STEP_CALL, .index = p->ncalls++};
             p->output_names[r->nresults] = "out";
             r->results[r->nresults++] = i;
         }
         r->params[r->nparams++] = in;
     }
-    r->steps[r->nsteps++] = (struct step){STEP_LAUNCH, 0};
+    r->steps[r->nsteps++] = (struct step){.kind = STEP_LAUNCH};
 }
 
 static inline bool close_enough(const struct tensor *t, int64_t i, double x, double y,

@@ -70,7 +70,7 @@ static void add_step(struct program *p, int region, int kind, int index)
 {
     struct program_region *r = &p->regions[region];
     ARENA_GROW(&p->arena, r->steps, r->nsteps, r->steps_cap);
-    r->steps[r->nsteps++] = (struct step){(uint8_t)kind, index};
+    r->steps[r->nsteps++] = (struct step){.kind = (uint8_t)kind, .index = index};
 }
 
 static struct call *add_call(struct program *p, int region, enum op op, int nin, int32_t *in,

@@ -238,9 +238,12 @@ static struct program *sample(uint64_t seed)
                                      .params = list(p, 0, 0),
                                      .results = list(p, result_of[i], 0)};
     }
-    struct step main_steps[] = {{STEP_LAUNCH, 0}, {STEP_CALL, 0}, {STEP_LAUNCH, 1}},
-                inner[] = {{STEP_CALL, 1}};
-    p->regions[0].nsteps = 3,
+    struct step main_steps[] = {{.kind = STEP_LAUNCH, .index = 0},
+                                {.kind = STEP_CALL, .index = 0},
+                                {.kind = STEP_LAUNCH, .index = 1, .bf16_below = 141},
+                                {.kind = STEP_LAUNCH, .index = 1, .bf16_from = 141, .bf16_below = MAX_BF16_RATE}},
+                inner[] = {{.kind = STEP_CALL, .index = 1}};
+    p->regions[0].nsteps = 4,
     p->regions[0].steps = arena_copy(&p->arena, main_steps, sizeof main_steps);
     p->regions[1].nsteps = 1, p->regions[1].steps = arena_copy(&p->arena, inner, sizeof inner);
     p->output_names = ARENA_ARRAY(&p->arena, const char *, 2);

@@ -59,7 +59,7 @@ static int make_region(struct plan_maker *m, const int32_t *outer, int nouter, i
         visible[n++] = params[i] = add_slot(m, depth ? SLOT_PLANNED : SLOT_INPUT);
     for (int i = 0; i < r.nsteps; i++) {
         int before = p->nslots;
-        steps[i] = (struct step){STEP_CALL, add_call(m, visible, n, depth)};
+        steps[i] = (struct step){.kind = STEP_CALL, .index = add_call(m, visible, n, depth)};
         const struct call *c = &p->calls[steps[i].index];
         n += c->nout;
         if (below(&m->r, 4) == 0) { /* a view of a result */

@@ -276,10 +276,11 @@ static void discard(struct winograd_compiled *c)
     graph_free(c->g);
 }
 
-/* The output's floats, count in *n; the caller frees them. */
-static float *run(struct winograd_compiled *c, int threads, const struct winograd_case *k, int64_t *n)
+/* The output's floats where bf16 is multiplied at that rate, count in *n; the caller frees them. */
+static float *run_at(struct winograd_compiled *c, int bf16_rate, int threads, const struct winograd_case *k, int64_t *n)
 {
     struct diag d = {0};
+    model_set_bf16_rate(c->m, bf16_rate);
     struct context *x = context_new(c->m, threads, &d);
     int64_t dims[4] = {k->batch, k->channels, k->high, k->wide};
     struct tensor in = {.kind = VK_NONE};
@@ -297,6 +298,12 @@ static float *run(struct winograd_compiled *c, int threads, const struct winogra
     tensor_free(&in);
     context_free(x);
     return copy;
+}
+
+/* The same where its rate is that of FP32. */
+static float *run(struct winograd_compiled *c, int threads, const struct winograd_case *k, int64_t *n)
+{
+    return run_at(c, BF16_RATE, threads, k, n);
 }
 
 /* The largest error over the largest result. */
@@ -374,12 +381,14 @@ static void rounded_planes(void **state)
         struct winograd_text t = graph_text(k, false);
         struct winograd_compiled ways[] = {compile(&t, &plain, "cpu"), compile(&t, &fast, "cpu"),
                                   compile(&t, &direct, "cpu")};
-        float *y[4];
+        float *y[5];
         int64_t n;
         for (int w = 0; w < 3; w++)
             y[w] = run(&ways[w], 1, k, &n);
         y[3] = run(&ways[1], 3, k, &n);
+        y[4] = run_at(&ways[1], MAX_BF16_RATE, 2, k, &n);
         assert_memory_equal(y[1], y[3], (size_t)n * sizeof *y[1]);
+        assert_memory_equal(y[2], y[4], (size_t)n * sizeof *y[2]);
         assert_int_equal(ways[1].size, 2);
         assert_true(ways[1].bf16 && !ways[2].size);
         double of_planes = deviation(y[1], y[0], n), of_sums = deviation(y[2], y[0], n);
@@ -391,7 +400,7 @@ static void rounded_planes(void **state)
         assert_true(max <= 2.5 * most_direct);
         for (int w = 0; w < 3; w++)
             discard(&ways[w]), free(y[w]);
-        free(y[3]), free(t.at);
+        free(y[3]), free(y[4]), free(t.at);
     }
 }
 
@@ -430,20 +439,65 @@ static void ways_by_type(void **state)
     free(at[0].at), free(at[1].at);
 }
 
-/* What stays in FP32 among rounded operators is exact to FP32. */
+/* What stays in FP32 among rounded operators is exact to FP32; where a direct sum of bf16 is faster, it has the bits of
+ * a program that has no other way. */
 static void exact_among_rounded(void **state)
 {
-    static const struct winograd_case k = {1, 64, 64, 56, 56, 1, 1, 1, 1, "relu", 4};
-    struct winograd_text t = graph_text(&k, false);
+    static const struct winograd_case cases_of_fp32[] = {
+        {1, 64, 64, 56, 56, 1, 1, 1, 1, "relu", 4},
+        {2, 64, 96, 30, 23, 0, 0, 0, 0, "relu", 4}, /* rounded, though there is nothing to pad */
+        {1, 64, 64, 9, 40, 2, 0, 1, 2, "residual", 4},
+    };
     struct options plain = {.opt_level = 0},
-                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16};
-    struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu");
+                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, direct = cast;
+    direct.no_winograd = true;
+    for (size_t i = 0; i < sizeof cases_of_fp32 / sizeof *cases_of_fp32; i++) {
+        const struct winograd_case *k = &cases_of_fp32[i];
+        struct winograd_text t = graph_text(k, false);
+        struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu"),
+                                 c = compile(&t, &direct, "cpu");
+        int64_t n;
+        float *want = run(&a, 1, k, &n), *got = run(&b, 1, k, &n), *sums = run(&c, 1, k, &n),
+              *fast = run_at(&b, MAX_BF16_RATE, 2, k, &n);
+        assert_int_equal(b.size, 4);
+        assert_true(error_of(got, want, n) <= ERROR_BOUND);
+        assert_true(error_of(sums, want, n) > ERROR_BOUND);
+        assert_memory_equal(sums, fast, (size_t)n * sizeof *sums);
+        free(want), free(got), free(sums), free(fast), free(t.at);
+        discard(&a), discard(&b), discard(&c);
+    }
+}
+
+/* The same in a loop's body. */
+static void in_a_loop(void **state)
+{
+    static const struct winograd_case k = {1, 64, 64, 56, 56, 1, 1, 1, 1, NULL, 4};
+    struct winograd_text t = {0};
+    seed = 7;
+    put(&t, "graph \"loop\" (%%0 \"x\": f32[1,64,56,56]) {\n");
+    put_constant(&t, "c0", "f32[64,64,3,3]", 9 * 64 * 64);
+    put(&t, "  %%c1 = const i32[] {0}\n  %%c2 = const i32[] {3}\n"
+            "  %%1: i32[], %%2: f32[1,64,56,56] = while(%%c1, %%0) ^(%%3: i32[], %%4: f32[1,64,56,56]) {\n"
+            "    %%5: bool[] = lt(%%3, %%c2)\n    return(%%5)\n"
+            "  } ^(%%6: i32[], %%7: f32[1,64,56,56]) {\n    %%c3 = const i32[] {1}\n    %%8: i32[] = add(%%6, %%c3)\n"
+            "    %%9: f32[1,64,56,56] = conv(%%7, %%c0) {kernel_shape=[3,3], strides=[1,1], pads=[1,1,1,1], "
+            "dilations=[1,1], group=1}\n    %%c4 = const f32[] {0.05}\n"
+            "    %%10: f32[1,64,56,56] = mul(%%9, %%c4)\n    return(%%8, %%10)\n  }\n"
+            "  return(%%2)\n} outputs(\"y\")\n");
+    struct options plain = {.opt_level = 0},
+                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, direct = cast;
+    direct.no_winograd = true;
+    struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu"),
+                             c = compile(&t, &direct, "cpu");
     int64_t n;
-    float *want = run(&a, 1, &k, &n), *got = run(&b, 1, &k, &n);
+    float *want = run(&a, 1, &k, &n), *got = run(&b, 1, &k, &n), *sums = run(&c, 1, &k, &n),
+          *fast = run_at(&b, MAX_BF16_RATE, 1, &k, &n);
     assert_int_equal(b.size, 4);
-    assert_true(error_of(got, want, n) <= ERROR_BOUND);
-    free(want), free(got), free(t.at);
-    discard(&a), discard(&b);
+    assert_true(error_of(got, want, n) <= 3 * ERROR_BOUND); /* layers, one after the other */
+    assert_true(error_of(sums, want, n) > 3 * ERROR_BOUND);
+    assert_memory_equal(sums, fast, (size_t)n * sizeof *sums);
+    free(want), free(got), free(sums), free(fast), free(t.at);
+    discard(&a), discard(&b), discard(&c);
 }
 
 int main(void)
@@ -451,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transforms), cmocka_unit_test(same_as_plain),
         cmocka_unit_test(unknown_height), cmocka_unit_test(rounded_planes),
-        cmocka_unit_test(ways_by_type),   cmocka_unit_test(exact_among_rounded)};
+        cmocka_unit_test(ways_by_type),   cmocka_unit_test(exact_among_rounded),
+        cmocka_unit_test(in_a_loop)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,12 +84,12 @@ UNUSED static bool runs_neon(void)
 }
 #endif
 
-#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit)                            \
+#define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit, rate)                            \
     WHEN(built, WHEN_USED(                                                                         \
                     ISA_##id, struct kernel_table KERNEL_TABLE(id);                                \
                     WHEN_USED(TABLE_##base, struct kernel_table KERNEL_TABLE(base);)               \
                     static void fill_##id(struct kernel_table *t) {                                \
-                        t->name = #id;                                                             \
+                        t->name = #id, t->bf16_rate = rate;                                        \
                         KERNEL_FAMILY(rows, base)(t);                                              \
                         WHEN_USED(FAMILY_functions, KERNEL_FAMILY(functions, base)(t);)            \
                         WHEN_USED(FAMILY_images, KERNEL_FAMILY(images, base)(t);                   \
@@ -108,7 +108,7 @@ static const struct variant {
     void (*fill)(struct kernel_table *t); /* with instructions of the variant */
     struct kernel_table *below;           /* where kernels of the variant below find others; or NULL */
 } variants[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit)                          \
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate)                          \
     WHEN(built,                                                                                    \
          WHEN_USED(ISA_##name, {&KERNEL_TABLE(name), runs_##name, fill_##name,                     \
                                 WHEN_USED(TABLE_##base, &KERNEL_TABLE(base), ) }, ))
