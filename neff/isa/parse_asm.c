@@ -574,13 +574,9 @@ static bool parse_region(struct asm_parser *r)
         !parse_slots(r, &g->results, &g->nresults) || !asm_want(&r->x, "{"))
         return false;
     while (!asm_try(&r->x, "}")) {
-        struct step s = {.kind = STEP_LAUNCH};
-        if (!asm_try(&r->x, "launch")) {
-            if (!asm_want(&r->x, "call"))
-                return false;
-            s.kind = STEP_CALL;
-        }
-        if (!asm_int(&r->x, 0, INT32_MAX, "step", &s.index) || (asm_try(&r->x, "bf16") && !parse_rates(r, &s)))
+        struct step s = {.kind = asm_try(&r->x, "launch") ? STEP_LAUNCH : STEP_CALL};
+        if ((s.kind == STEP_CALL && !asm_want(&r->x, "call")) ||
+            !asm_int(&r->x, 0, INT32_MAX, "step", &s.index) || (asm_try(&r->x, "bf16") && !parse_rates(r, &s)))
             return false;
         ARENA_GROW(&p->arena, g->steps, g->nsteps, g->steps_cap);
         g->steps[g->nsteps++] = s;
