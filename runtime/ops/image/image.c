@@ -99,62 +99,116 @@ struct deform {
     struct window window;
     int64_t channels, group_channels, offset_channels, taps,
         places; /* channels of a group, of an offset group */
-    double *x, *offset, *mask;
+    double *x, *offset, *mask; /* x: channels_and_zeros */
 };
 
-/* The neighbours of a point that lie on the image, and what each weighs. */
+/* The four neighbours of a point and what each weighs; those outside the image are the zero behind it. */
 struct neighbours {
-    int n;
     int64_t at[4];
     double weight[4];
 };
 
+static int64_t floor_of(double x)
+{
+    int64_t i = (int64_t)x;
+    return i - (x < (double)i);
+}
+
 static struct neighbours neighbours_of(int64_t h, int64_t wide, double y, double x, double factor)
 {
-    struct neighbours p = {0};
+    struct neighbours p = {{h * wide, h * wide, h * wide, h * wide}, {0}};
     if (!(y > -1 && y < (double)h && x > -1 && x < (double)wide))
         return p;
-    int64_t y0 = (int64_t)floor(y), x0 = (int64_t)floor(x);
-    for (int64_t i = y0; i <= y0 + 1; i++)
-        for (int64_t j = x0; j <= x0 + 1; j++)
-            if (i >= 0 && i < h && j >= 0 && j < wide) {
-                p.at[p.n] = i * wide + j;
-                p.weight[p.n++] = (1 - fabs(y - (double)i)) * (1 - fabs(x - (double)j)) * factor;
-            }
+    int64_t y0 = floor_of(y), x0 = floor_of(x);
+    double down[2] = {(1 - (y - (double)y0)) * factor, (1 - ((double)(y0 + 1) - y)) * factor};
+    double across[2] = {1 - (x - (double)x0), 1 - ((double)(x0 + 1) - x)};
+    const int64_t at = y0 * wide + x0;
+    const struct neighbours all = {{at, at + 1, at + wide, at + wide + 1},
+                                   {down[0] * across[0], down[0] * across[1], down[1] * across[0],
+                                    down[1] * across[1]}};
+    if (y0 >= 0 && y0 + 1 < h && x0 >= 0 && x0 + 1 < wide)
+        return all;
+    for (int k = 0; k < 4; k++) {
+        int64_t i = y0 + k / 2, j = x0 + k % 2;
+        if (i >= 0 && i < h && j >= 0 && j < wide)
+            p.at[k] = all.at[k], p.weight[k] = all.weight[k];
+    }
     return p;
 }
 
-/* What tap t of an offset group sees from an output place of image n. */
-static struct neighbours deform_point(const struct deform *v, int64_t n, int64_t group, int64_t t,
-                                      int64_t place)
+/* Of `count` channels, `step` apart in y, what four points weigh together; two at a time. */
+static void blend(double *y, int64_t step, const double *const x[4], const double *weight, int64_t count)
+{
+    typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+    int64_t i = 0;
+    for (; i + 2 <= count; i += 2, y += 2 * step) {
+        pair sum = weight[0] * *(const pair *)(x[0] + i) + weight[1] * *(const pair *)(x[1] + i) +
+                   weight[2] * *(const pair *)(x[2] + i) + weight[3] * *(const pair *)(x[3] + i);
+        y[0] = sum[0], y[step] = sum[1];
+    }
+    if (i < count)
+        *y = weight[0] * x[0][i] + weight[1] * x[1][i] + weight[2] * x[2][i] + weight[3] * x[3][i];
+}
+
+/* A tap of an offset group of an image: where it lies at output place 0; by place its offsets and what weighs it. */
+struct moved_tap {
+    double y, x;
+    const double *down, *across, *mask;
+};
+
+static struct moved_tap moved_tap_of(const struct deform *v, int64_t n, int64_t group, int64_t t)
 {
     const struct window *w = &v->window;
-    int64_t oy = place / w->out[1], ox = place % w->out[1];
     int64_t at = (n * (v->channels / v->offset_channels) + group) * v->taps + t;
-    double y = (double)(oy * w->stride[0] - w->begin[0] + t / w->kernel[1] * w->dilation[0]);
-    double x = (double)(ox * w->stride[1] - w->begin[1] + t % w->kernel[1] * w->dilation[1]);
-    return neighbours_of(w->in[0], w->in[1], y + v->offset[(2 * at) * v->places + place],
-                         x + v->offset[(2 * at + 1) * v->places + place],
-                         v->mask ? v->mask[at * v->places + place] : 1);
+    return (struct moved_tap){.y = (double)(t / w->kernel[1] * w->dilation[0] - w->begin[0]),
+                              .x = (double)(t % w->kernel[1] * w->dilation[1] - w->begin[1]),
+                              .down = v->offset + 2 * at * v->places,
+                              .across = v->offset + (2 * at + 1) * v->places,
+                              .mask = v->mask ? v->mask + at * v->places : NULL};
 }
 
 /* panel (channels * taps, PANEL): columns at output places first... of image n. */
 static void deform_panel(const struct deform *v, int64_t n, int64_t first, int64_t count,
                          double *panel)
 {
-    int64_t plane = window_inputs(&v->window);
+    const struct window *w = &v->window;
+    int64_t image = (window_inputs(w) + 1) * v->channels, wide = w->out[1];
     for (int64_t ch = 0; ch < v->channels; ch += v->offset_channels)
-        for (int64_t t = 0; t < v->taps; t++)
+        for (int64_t t = 0; t < v->taps; t++) {
+            const struct moved_tap tap = moved_tap_of(v, n, ch / v->offset_channels, t);
+            int64_t oy = first / wide, ox = first % wide;
             for (int64_t p = 0; p < count; p++) {
-                struct neighbours near = deform_point(v, n, ch / v->offset_channels, t, first + p);
-                for (int64_t i = ch; i < ch + v->offset_channels; i++) {
-                    const double *x = v->x + (n * v->channels + i) * plane;
-                    double sum = 0;
-                    for (int k = 0; k < near.n; k++)
-                        sum += near.weight[k] * x[near.at[k]];
-                    panel[(i * v->taps + t) * PANEL + p] = sum;
-                }
+                double y = (double)(oy * w->stride[0]) + tap.y, x = (double)(ox * w->stride[1]) + tap.x;
+                const struct neighbours near = neighbours_of(w->in[0], w->in[1], y + tap.down[first + p],
+                                                             x + tap.across[first + p],
+                                                             tap.mask ? tap.mask[first + p] : 1);
+                const double *from = v->x + n * image + ch, *points[4];
+                for (int k = 0; k < 4; k++)
+                    points[k] = from + near.at[k] * v->channels;
+                blend(panel + (ch * v->taps + t) * PANEL + p, v->taps * PANEL, points, near.weight,
+                      v->offset_channels);
+                if (++ox == wide)
+                    ox = 0, oy++;
             }
+        }
+}
+
+/* x with its channels last, and behind each image zeros for a point outside. */
+static double *channels_and_zeros(struct work *w, const struct tensor *x)
+{
+    int64_t images = x->dims[0], channels = x->dims[1], size = x->dims[2] * x->dims[3];
+    double *plane = WORK(w, double, size), *to = WORK(w, double, images *(size + 1) * channels);
+    if (!plane || !to)
+        return NULL;
+    for (int64_t i = 0; i < images; i++, to += (size + 1) * channels)
+        for (int64_t c = 0; c < channels; c++) {
+            size_t from = (size_t)((i * channels + c) * size) * dtype_bytes(x->dtype);
+            dtype_load_f64n(x->dtype, (const char *)x->data + from, (size_t)size, plane);
+            for (int64_t p = 0; p < size; p++)
+                to[p * channels + c] = plane[p];
+            to[size * channels + c] = 0;
+        }
+    return to - images * (size + 1) * channels;
 }
 
 static bool load_deform(struct op_call *c, struct work *w, struct deform *v)
@@ -178,7 +232,7 @@ static bool load_deform(struct op_call *c, struct work *w, struct deform *v)
         return fail(w->d, "operands of deform_conv do not fit %lld channels",
                     (long long)v->channels);
     v->offset_channels = v->channels / offsets;
-    v->x = work_doubles(w, x);
+    v->x = channels_and_zeros(w, x);
     v->offset = work_doubles(w, c->in[2]);
     return v->x && v->offset && work_optional(c, w, 4, &v->mask);
 }
@@ -203,11 +257,12 @@ static bool deform_conv(struct op_call *c, struct work *w)
             rows = per_group - i % per_group;
             rows = rows < PANEL_ROWS ? rows : PANEL_ROWS;
             panel_f64(weight + i * k, k, (int)rows, k, panel + i / per_group * k * PANEL, acc);
-            for (int64_t r = 0; r < rows; r++)
+            for (int64_t r = 0; r < rows; r++) {
                 for (int64_t p = 0; p < count; p++)
-                    dtype_store_f64(out->dtype, out->data,
-                                    (size_t)((n * m + i + r) * v.places + first + p),
-                                    acc[r][p] + (bias ? bias[i + r] : 0));
+                    acc[r][p] += bias ? bias[i + r] : 0;
+                size_t to = (size_t)((n * m + i + r) * v.places + first) * dtype_bytes(out->dtype);
+                dtype_store_f64n(out->dtype, (char *)out->data + to, (size_t)count, acc[r]);
+            }
         }
         at += count;
     }

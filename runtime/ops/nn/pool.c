@@ -105,12 +105,22 @@ static double pool_lp(const struct pool_call *v, const double *from, const int64
     return v->p == 2 ? sqrt(sum) : v->p == 1 ? sum : pow(sum, 1 / v->p);
 }
 
+/* Where output place p of a channel is stored; the index of the input position `where`. */
+static int64_t pool_place(const struct pool_call *v, int64_t n, int64_t ch, int64_t p)
+{
+    return n * v->y.image + ch * v->y.channel + p * v->y.pixel;
+}
+static int64_t pool_index(const struct pool_call *v, int64_t n, int64_t ch, int64_t where)
+{
+    return where < 0 ? -1 : (n * v->x.channels + ch) * v->x.positions + v->index_of[where];
+}
+
 static void pool_plane(struct op_call *c, const struct pool_call *v, const double *data, int64_t n,
                        int64_t ch, int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
 {
     struct tensor *y = c->out[0];
     const double *from = data + n * v->x.image + ch * v->x.channel;
-    int64_t to = n * v->y.image + ch * v->y.channel + first * v->y.pixel, where = -1;
+    int64_t to = pool_place(v, n, ch, first), where = -1;
     for (int64_t p = 0; p < count; p++, to += v->y.pixel) {
         double value = fn(v, from, at + p, count, &where);
         if (dtype_is_float(y->dtype))
@@ -118,11 +128,51 @@ static void pool_plane(struct op_call *c, const struct pool_call *v, const doubl
         else
             dtype_store_i64(y->dtype, y->data, (size_t)to, isinf(value) ? 0 : (int64_t)value);
         if (wants_result(c, 1))
-            dtype_store_i64(
-                DT_I64, c->out[1]->data, (size_t)to,
-                where < 0 ? -1 : (n * v->x.channels + ch) * v->x.positions + v->index_of[where]);
+            ((int64_t *)c->out[1]->data)[to] = pool_index(v, n, ch, where);
     }
 }
+
+/*
+ * The greatest of floats in their own type, of PANEL places side by side: which is greater than those before is a
+ * matter of chance, so nothing branches on it. I: integers as wide, for the places.
+ */
+#define MAX_PANEL(id, T, I)                                                                                            \
+    static void max_panel_##id(const struct pool_call *v, const T *from, const int64_t *at, int64_t count, T *best,    \
+                               I *where)                                                                               \
+    {                                                                                                                  \
+        for (int64_t p = 0; p < PANEL; p++)                                                                            \
+            best[p] = -INFINITY, where[p] = -1;                                                                        \
+        for (int64_t t = 0; t < v->taps; t++, at += count) {                                                           \
+            T x[PANEL];                                                                                                \
+            I place[PANEL];                                                                                            \
+            for (int64_t p = 0; p < PANEL; p++) {                                                                      \
+                int64_t i = at[p < count ? p : 0];                                                                     \
+                place[p] = i < 0 ? -1 : (I)i;                                                                          \
+                x[p] = i < 0 ? -(T)INFINITY : from[i * v->x.pixel];                                                    \
+            }                                                                                                          \
+            for (int64_t p = 0; p < PANEL; p++) {                                                                      \
+                I first = (where[p] < 0) & (place[p] >= 0), nan = (x[p] != x[p]) & (best[p] == best[p]);               \
+                bool more = first | nan | (x[p] > best[p]);                                                            \
+                best[p] = more ? x[p] : best[p];                                                                       \
+                where[p] = more ? place[p] : where[p];                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void max_plane_##id(struct op_call *c, const struct pool_call *v, int64_t n, int64_t ch, int64_t first,     \
+                               int64_t count, const int64_t *at)                                                       \
+    {                                                                                                                  \
+        T best[PANEL], *y = c->out[0]->data;                                                                           \
+        I where[PANEL];                                                                                                \
+        int64_t *index = wants_result(c, 1) ? c->out[1]->data : NULL, to = pool_place(v, n, ch, first);                \
+        max_panel_##id(v, (const T *)c->in[0]->data + n * v->x.image + ch * v->x.channel, at, count, best, where);     \
+        for (int64_t p = 0; p < count; p++, to += v->y.pixel) {                                                        \
+            y[to] = best[p];                                                                                           \
+            if (index)                                                                                                 \
+                index[to] = pool_index(v, n, ch, where[p]);                                                            \
+        }                                                                                                              \
+    }
+MAX_PANEL(DT_F32, float, int32_t)
+MAX_PANEL(DT_F64, double, int64_t)
 
 /* Indices count N,C,spatial in either layout; with `columns` the first spatial dim runs fastest. */
 static int64_t *index_order(struct work *w, const struct window *win, bool columns)
@@ -151,15 +201,21 @@ static bool pool(struct op_call *c, struct work *w, pool_fn *fn)
     v.index_of = index_order(w, &v.window, attr_int(c->attrs, "storage_order", 0) != 0);
     int64_t block = v.y.positions < PANEL ? v.y.positions : PANEL;
     int64_t *at = WORK(w, int64_t, v.taps * block);
-    double *data = work_doubles(w, x);
-    if (!at || !data || !v.index_of)
+    const bool typed = fn == pool_max && v.x.positions <= INT32_MAX && (x->dtype == DT_F32 || x->dtype == DT_F64);
+    double *data = typed ? NULL : work_doubles(w, x);
+    if (!at || (!typed && !data) || !v.index_of)
         return false;
     for (int64_t first = 0; first < v.y.positions; first += block) {
         int64_t count = v.y.positions - first < block ? v.y.positions - first : block;
         window_positions(&v.window, first, count, at);
         for (int64_t n = 0; n < v.y.n; n++)
             for (int64_t ch = 0; ch < v.y.channels; ch++)
-                pool_plane(c, &v, data, n, ch, first, count, at, fn);
+                if (!typed)
+                    pool_plane(c, &v, data, n, ch, first, count, at, fn);
+                else if (x->dtype == DT_F32)
+                    max_plane_DT_F32(c, &v, n, ch, first, count, at);
+                else
+                    max_plane_DT_F64(c, &v, n, ch, first, count, at);
     }
     return true;
 }
