@@ -7,7 +7,7 @@
  *   dft    matrix product of lines of interleaved parts
  *
  * Operands are kept in FP32 whatever products are cast to: spectra span more orders of magnitude
- * than the digits of a short type.
+ * than the digits of a short type. Transforms of floats of 16 bits are computed in FP32 and rounded once.
  */
 #include "passes/rewrite.h"
 
@@ -101,6 +101,17 @@ static struct value *reshape(struct node *at, struct value *x, int kept, int64_t
     return emit_reshape(at, x, dims, kept + (b ? 2 : 1), d);
 }
 
+static bool is_transformed(int dtype)
+{
+    return dtype == DT_F32 || dtype_is_short_float(dtype);
+}
+
+/* x in the given type, which may be its own. */
+static struct value *in_type(struct node *at, struct value *x, int dtype, struct diag *d)
+{
+    return !x || x->type.dtype == dtype ? x : emit_cast(at, x, dtype, d);
+}
+
 /* ---- stft ---- */
 
 static bool windowed(const struct node *n, const struct transform *t)
@@ -113,7 +124,7 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
 {
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     int64_t step, whole = x->rank > 1 && dim_is_const(x->dims[1]) ? x->dims[1] : -1;
-    if (x->dtype != DT_F32 || (x->rank != 2 && x->rank != 3) || y->rank != 4 ||
+    if (!is_transformed(x->dtype) || (x->rank != 2 && x->rank != 3) || y->rank != 4 ||
         !known_number(n, 1, 0, &step) || step < 1 || !dim_is_const(y->dims[2]))
         return true;
     if (n->nin > 2 && n->in[2] && n->in[2]->constant)
@@ -139,12 +150,13 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
     attr_set_ints(&g->arena, &as, "strides", &step, 1);
     attr_set_int(&g->arena, &as, "channels_last", 1);
     attr_set_int(&g->arena, &as, "keep_fp32", 1);
-    struct value *signal = x->rank == 3 ? n->in[0] : reshape(n, n->in[0], 2, 1, 0, d);
+    struct value *wide = in_type(n, n->in[0], DT_F32, d);
+    struct value *signal = x->rank == 3 ? wide : reshape(n, wide, 2, 1, 0, d);
     struct value *in[] = {signal, constant_floats(g, DT_F32, 3, dims, weights, NULL)};
     struct value *bins = signal ? emit(n, OP_conv, in, 2, &as, n->name, d) : NULL;
     why(o, n, "fourier.stft", "a convolution with the windowed turns of %lld bins",
         (long long)t.out);
-    return node_replace(n, reshape(n, bins, 2, t.out, t.parts_out, d));
+    return node_replace(n, in_type(n, reshape(n, bins, 2, t.out, t.parts_out, d), y->dtype, d));
 }
 
 /* ---- dft ---- */
@@ -165,7 +177,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     bool inverse = attr_int(&n->attrs, "inverse", 0) != 0;
     int rank = x->rank;
     int64_t axis, length;
-    if (x->dtype != DT_F32 || rank < 2 || y->rank != rank ||
+    if (!is_transformed(x->dtype) || rank < 2 || y->rank != rank ||
         !known_number(n, 2, attr_int(&n->attrs, "axis", -2), &axis))
         return true;
     axis += axis < 0 ? rank : 0;
@@ -186,7 +198,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     t.factor = inverse ? 1 / (double)t.length : 1;
     int64_t dims[2] = {t.in * t.parts_in, t.out * t.parts_out};
     struct value *m = constant_floats(g, DT_F32, 2, dims, matrix(g, &t, dims[1], 1), NULL);
-    struct value *lines = swapped(n, n->in[0], axis, rank, d);
+    struct value *wide = in_type(n, n->in[0], DT_F32, d), *lines = wide ? swapped(n, wide, axis, rank, d) : NULL;
     lines = rank > 2 ? reshape(n, lines, rank - 2, dims[0], 0, d)
                      : reshape(n, lines, 0, 1, dims[0], d); /* a row */
     struct attrs as = {0};
@@ -195,7 +207,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     struct value *bins = lines ? emit(n, OP_matmul, in, 2, &as, n->name, d) : NULL;
     bins = reshape(n, bins, rank - 2, t.out, t.parts_out, d);
     why(o, n, "fourier.dft", "a product with a matrix of turns");
-    return node_replace(n, bins ? swapped(n, bins, axis, rank, d) : NULL);
+    return node_replace(n, bins ? in_type(n, swapped(n, bins, axis, rank, d), y->dtype, d) : NULL);
 }
 
 struct fourier_walk {

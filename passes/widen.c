@@ -25,7 +25,7 @@ static const enum op widened[] = {
     OP_resize,     OP_grid_sample,   OP_roi_align,  OP_reduce_sum,       OP_reduce_mean, OP_reduce_sum_square,
     OP_reduce_max, OP_reduce_min,    OP_reduce_l1,  OP_reduce_l2,        OP_reduce_log_sum_exp,
     OP_cumsum,     OP_argmax,        OP_argmin,     OP_where,            OP_softmax,     OP_log_softmax,
-    OP_hardmax,    OP_cast,
+    OP_hardmax,    OP_cast,         OP_topk,       OP_quantize_linear,  OP_dequantize_linear,
 };
 
 static bool is_widened(enum op op)
@@ -34,6 +34,29 @@ static bool is_widened(enum op op)
         if (widened[i] == op)
             return true;
     return false;
+}
+
+/* One scale that is known, as tile programs take it, or another operator. */
+static bool has_known_scale(const struct node *n)
+{
+    const bool quantizes = n->op == OP_quantize_linear;
+    return (!quantizes && n->op != OP_dequantize_linear) ||
+           (n->in[1]->constant && tensor_count(n->in[1]->constant) == 1 && !attr_find(&n->attrs, "precision"));
+}
+
+/*
+ * In FP32 the product of an integer of 8 bits and a short scale is exact, so that it is rounded once. The quotient of
+ * two short floats is rounded to their type before it is rounded to an integer: quotient_in_steps.
+ */
+static bool is_exact_quantization(const struct node *n)
+{
+    const int x = n->in[0]->type.dtype, y = n->out[0]->type.dtype;
+    if (n->op == OP_quantize_linear)
+        return !dtype_is_float(y) && dtype_is_short_float(x) &&
+               (n->in[1]->type.dtype == x || n->in[1]->type.dtype == DT_F32);
+    if (n->op == OP_dequantize_linear)
+        return !n->in[0]->constant && dtype_is_int(x) && dtype_info(x)->bits <= 8 && n->in[1]->type.dtype == y;
+    return true;
 }
 
 /* From floats of 16 bits to other floats there are kernels. */
@@ -110,13 +133,28 @@ static bool round_result(struct widener *w, struct node *n, struct value *v, int
     return true;
 }
 
+/* What is quantised becomes x / scale in their type, and the scale 1. */
+static bool quotient_in_steps(struct widener *w, struct node *n, int dtype)
+{
+    struct value *one = constant_floats(w->g, DT_F32, 0, NULL, (double[]){1}, NULL);
+    struct value *quotient = emit2(n, OP_div, n->in[0], n->in[1], w->d);
+    struct value *rounded = emit_cast(n, emit_cast(n, quotient, dtype, w->d), DT_F32, w->d);
+    if (!rounded)
+        return false;
+    node_set_input(n, 0, rounded);
+    node_set_input(n, 1, one);
+    return true;
+}
+
 static bool visit(struct node *n, void *user)
 {
     enum { MAX_RESULTS = 3 };
     struct widener *w = user;
     int stored[MAX_RESULTS]; /* type of a result that is rounded, or -1 */
-    if (!is_widened(n->op) || !has_short_operands(n) || n->nout > MAX_RESULTS || is_cast_of_floats(n))
+    if (!is_widened(n->op) || !has_short_operands(n) || n->nout > MAX_RESULTS || is_cast_of_floats(n) ||
+        !has_known_scale(n) || !is_exact_quantization(n))
         return true;
+    const int scale = n->op == OP_quantize_linear ? n->in[1]->type.dtype : DT_F32;
     for (int i = 0; i < n->nout; i++)
         stored[i] = is_short(n->out[i]) ? n->out[i]->type.dtype : -1;
     const bool as_stored = multiplies_as_stored(w, n);
@@ -128,6 +166,10 @@ static bool visit(struct node *n, void *user)
         struct value *y = gemm_parts(n, w->d);
         return node_replace(n, y ? emit_cast(n, y, stored[0], w->d) : NULL);
     }
+    if (scale != DT_F32 && !quotient_in_steps(w, n, scale))
+        return false;
+    if (n->op == OP_dequantize_linear && attr_find(&n->attrs, "output_dtype"))
+        attr_set_int(&w->g->arena, &n->attrs, "output_dtype", DT_F32);
     if (as_stored)
         attr_set_int(&w->g->arena, &n->attrs, "out_dtype", DT_F32);
     if (!infer_node(w->g, n, w->d))

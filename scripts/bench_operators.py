@@ -93,8 +93,8 @@ def casts():
         source, target = (types[t] for t in pair.split())
         x = ints(2 if source == np.bool_ else 200, *SHAPE).astype(source)
         yield Case("Cast", [x], to=helper.np_dtype_to_tensor_dtype(np.dtype(target)), name="Cast " + pair)
-    yield Case("QuantizeLinear", [f(*SHAPE)], [np.float32(.02), np.uint8(128)])
-    yield Case("DequantizeLinear", [ints(255, *SHAPE, dtype=np.uint8)], [np.float32(.02), np.uint8(128)])
+    yield Case("QuantizeLinear", [f(*SHAPE)], [np.float32(.02), np.uint8(128)], opset=19)
+    yield Case("DequantizeLinear", [ints(255, *SHAPE, dtype=np.uint8)], [np.float32(.02), np.uint8(128)], opset=19)
     yield Case("DynamicQuantizeLinear", [f(*SHAPE)], outputs=3)
 
 
@@ -151,6 +151,7 @@ def reductions():
         yield Case(op, [x], [np.array([1])])
     yield Case("ReduceMax", [f(64, 128, 64)], [np.array([1])], name="ReduceMax middle")
     yield Case("ReduceMean", [f(*IMAGE)], [np.array([2, 3])], name="ReduceMean image")
+    yield Case("ReduceMean", [f(*SHAPE)], [np.array([0])], name="ReduceMean axis 0")
     yield Case("ReduceSum", [ints(9, 512, 1000)], [np.array([1])], name="ReduceSum i64")
     for op in ("Softmax", "LogSoftmax", "Hardmax", "LpNormalization"):
         yield Case(op, [x], axis=-1)
