@@ -153,6 +153,33 @@ def searchsorted():
     return lambda a, v: jnp.searchsorted(a, v), (numpy.sort(draw(10000)), draw(1000, seed=1))
 
 
+@program
+def associative_scan():
+    def join(a, b):
+        return a[0] * b[0], b[0] * a[1] + b[1]
+    return lambda a, b: lax.associative_scan(join, (a, b)), (draw(256, 128, scale=0.5), draw(256, 128, seed=1))
+
+
+@program
+def associative_sum():
+    return lambda x: lax.associative_scan(jnp.add, x), (draw(1024, 64),)
+
+
+@program
+def fft_lines():
+    return lambda x: jnp.abs(jnp.fft.fft(x)), (draw(64, 1024),)
+
+
+@program
+def rfft_long():
+    return lambda x: jnp.abs(jnp.fft.rfft(x)), (draw(4, 16384),)
+
+
+@program
+def fft_image():
+    return lambda x: jnp.abs(jnp.fft.fft2(x)), (draw(8, 64, 64),)
+
+
 # ---- windows, convolutions ----
 
 def channels_last(x, k, **more):

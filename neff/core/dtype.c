@@ -357,15 +357,14 @@ void dtype_store_i64n(int dt, void *p, size_t n, const int64_t *x)
             dtype_store_i64(dt, p, i, x[i]);
 }
 
-static void convert_complex(int dst_dt, void *dst, int src_dt, const void *src, size_t n)
+static void convert_complex(int dst_dt, void *dst, const void *src, size_t n)
 {
-    for (size_t i = 0; i < 2 * n; i++) {
-        double v = src_dt == DT_C64 ? ((const float *)src)[i] : ((const double *)src)[i];
-        if (dst_dt == DT_C64)
-            ((float *)dst)[i] = (float)v;
-        else
-            ((double *)dst)[i] = v;
-    }
+    if (dst_dt == DT_C64)
+        for (size_t i = 0; i < 2 * n; i++)
+            ((float *)dst)[i] = (float)((const double *)src)[i];
+    else
+        for (size_t i = 0; i < 2 * n; i++)
+            ((double *)dst)[i] = ((const float *)src)[i];
 }
 
 enum { CONVERT_CHUNK = 256 };
@@ -402,7 +401,10 @@ void dtype_convert(int dst_dt, void *dst, int src_dt, const void *src, size_t n,
     if (dst_dt == src_dt)
         memcpy(dst, src, n * infos[src_dt].bytes);
     else if (from == DTC_COMPLEX && to == DTC_COMPLEX)
-        convert_complex(dst_dt, dst, src_dt, src, n);
+        convert_complex(dst_dt, dst, src, n);
+    else if (dst_dt == DT_C64 && src_dt == DT_F32)
+        for (size_t i = 0; i < n; i++)
+            ((float *)dst)[2 * i] = ((const float *)src)[i], ((float *)dst)[2 * i + 1] = 0;
     else if (dtype_converter(dst_dt, src_dt) && !(saturate && dst_dt == DT_F32 && src_dt == DT_F64))
         dtype_converter(dst_dt, src_dt)(dst, src, n);
     else if (from != DTC_FLOAT && from != DTC_COMPLEX && to != DTC_FLOAT && to != DTC_COMPLEX)

@@ -10,6 +10,7 @@
 #define CONVERT_VALUES
 #endif
 #include "neff/core/convert.inc"
+#include "runtime/kernels/fourier.inc"
 #include "runtime/kernels/integers.inc"
 #include "runtime/kernels/panel_f64.inc"
 #include "runtime/kernels/running.inc"
@@ -22,6 +23,7 @@ void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
     set_running(t);
     SET_USED(panel_f64, panel_f64)
     SET_USED(threefry, threefry)
+    SET_USED(fourier_step, fourier_step)
 #ifdef CONVERT_VALUES
     for (int to = 0; to < PLAIN_TYPES; to++)
         for (int from = 0; from < PLAIN_TYPES; from++)

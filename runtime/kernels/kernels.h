@@ -249,6 +249,22 @@ struct recurrent_step {
 };
 
 /*
+ * A step of a Fourier transform of `length` = groups * radix * (some) numbers, in double. Operand j of group p is
+ * `width` places side by side, from [(j * groups + p) * width] on; result k is at [(p * radix + k) * width],
+ *
+ *     turns[p * k * turn_step] * sum over j of turns[j * k * length / radix] * operand j
+ *
+ * by place. turns: pairs of real and imaginary part, the powers of a root of unity e^(sign 2 pi i / length).
+ */
+struct fourier_step {
+    const double *re, *im;
+    double *to_re, *to_im;
+    const double *turns;
+    double sign;
+    size_t length, radix, groups, width, turn_step;
+};
+
+/*
  * One row of a picture between two: pixel x is, of the blend rows[0] * weight[0] + rows[1] *
  * weight[1], element at[0][x] * column_weight[0][x] + element at[1][x] * column_weight[1][x], and
  * the channels behind them. weight[1] 0: rows[0] alone, and weight[0] is 1.
@@ -325,6 +341,8 @@ struct kernel_table {
      * a[r * a_pitch + i] * b[i][j], for r < rows <= F64_ROWS and j < F64_PANEL. */
     void (*panel_f64)(double *y, ptrdiff_t y_pitch, const double *a, ptrdiff_t a_pitch, size_t rows,
                       const double (*b)[F64_PANEL], size_t k, bool more);
+
+    void (*fourier_step)(const struct fourier_step *f);
 
     void (*binary[BINARY_COUNT])(struct out_row y, struct in_row a, struct in_row b, size_t n);
     /* y: bytes of 0 or 1, y_step apart. */

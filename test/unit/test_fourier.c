@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/fourier.h"
 
 #include <math.h>
@@ -32,10 +33,37 @@ static double complex bin(const double complex *x, int64_t n, int64_t k, int sig
     return CMPLX((double)re, (double)im);
 }
 
+/* Lines side by side, as many as go together, and the last of them. */
+static void check_lines(struct work *w, int64_t n, int sign)
+{
+    struct fourier *f = fourier_plan(w, n, 7, sign);
+    assert_non_null(f);
+    struct fourier_lines *lines = fourier_lines(f);
+    assert_true(lines->most >= 1 && lines->most <= 7);
+    for (int64_t count = lines->most; count > 0; count = count > 1 ? count / 2 : 0) {
+        double complex *x = WORK(w, double complex, n *count), *line = WORK(w, double complex, n);
+        uint32_t seed = (uint32_t)(n + count);
+        for (int64_t i = 0; i < n * count; i++) {
+            x[i] = CMPLX(next(&seed), next(&seed));
+            lines->re[i] = creal(x[i]), lines->im[i] = cimag(x[i]);
+        }
+        fourier_transform(f, count);
+        for (int64_t j = 0; j < n; j++)
+            line[j] = x[j * count + count - 1];
+        for (int64_t k = 0; k < n; k += 1 + n / 13) {
+            double complex want = bin(line, n, k, sign);
+            double allowed = 1e-13 * sqrt((double)n) * (1 + log2((double)n));
+            if (!(cabs(CMPLX(lines->re[k * count + count - 1], lines->im[k * count + count - 1]) - want) <= allowed))
+                fail_msg("length %lld, sign %d, bin %lld of the last of %lld lines", (long long)n, sign, (long long)k,
+                         (long long)count);
+        }
+    }
+}
+
 static bool check_length(struct work *w, int64_t n, int sign)
 {
     double complex *x = WORK(w, double complex, n), *y = WORK(w, double complex, n);
-    struct fourier *f = fourier_plan(w, n, sign);
+    struct fourier *f = fourier_plan(w, n, 1, sign);
     uint32_t seed = (uint32_t)n;
     assert_non_null(f);
     for (int line = 0; line < 2; line++) { /* a plan serves several lines */
@@ -54,15 +82,20 @@ static bool check_length(struct work *w, int64_t n, int sign)
     return true;
 }
 
+static bool few_lengths;
+
 static bool check_all(struct op_call *c, struct work *w)
 {
     static const int64_t lengths[] = {61,  64,  67,  97,  120,  127,  134,  243, 400,
                                       480, 512, 630, 997, 1024, 2049, 4096, 6007};
     (void)c;
     for (int sign = -1; sign <= 1; sign += 2) {
-        for (int64_t n = 1; n <= 40; n++)
+        for (int64_t n = 1; n <= 40; n++) {
             check_length(w, n, sign);
-        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+            check_lines(w, n, sign);
+        }
+        check_lines(w, 120, sign);
+        for (size_t i = 0; !few_lengths && i < sizeof lengths / sizeof *lengths; i++)
             check_length(w, lengths[i], sign);
     }
     return true;
@@ -70,11 +103,22 @@ static bool check_all(struct op_call *c, struct work *w)
 
 static void test_lengths(void **state)
 {
+    static const char *const names[] = {
+#define KERNEL_VARIANT(name, ...) #name,
+#include "runtime/kernels/kernels.def"
+    };
     struct diag d = {0};
     struct op_env env = {.d = &d};
     struct op_call c = {.env = &env};
     (void)state;
     assert_true(with_work(&c, check_all));
+    few_lengths = true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (kernels_select(names[i]))
+            assert_true(with_work(&c, check_all));
+        else
+            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
+    kernels_select(NULL);
 }
 
 int main(void)

@@ -1,25 +1,32 @@
 /*
- * A line of n = p m numbers is p lines of m, every p-th of it, each transformed; then p results at
- * a time come from p of theirs. Lengths with a large prime factor are a convolution of a power of
- * two (Bluestein): with c[k] = e^(sign i pi k^2 / n),
+ * A line of n numbers is transformed by a step for each of its factors (runtime/kernels/fourier.inc); lines that lie
+ * side by side, together. Lengths with a large prime factor are a convolution of a power of two (Bluestein): with
+ * c[k] = e^(sign i pi k^2 / n),
  *
  *   out[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j])
  */
 #include "runtime/ops/common/fourier.h"
+#include "runtime/kernels/kernels.h"
 
 #include <math.h>
 
 static const double pi = 3.14159265358979323846;
 
-enum { MAX_FACTOR = 64 };
+enum {
+    MAX_FACTOR = 64,
+    MAX_LINES = 8,       /* together: rows a power of two apart meet in a few places of a cache */
+    MAX_NUMBERS = 16384, /* of lines that are transformed together: in two places, half a megabyte */
+};
 
 struct fourier {
     int64_t n;
-    double complex *turns;        /* turns[j]: the root to the power of j */
+    int sign;
+    struct fourier_lines lines;
+    double *to_re, *to_im;        /* what a step makes of lines.re, lines.im */
+    double *turns;                /* the root to the power of j: turns[2 j] + i turns[2 j + 1] */
     double complex *chirp;        /* c; NULL: n has small factors */
     struct fourier *there, *back; /* of the convolution's length */
     double complex *filter;       /* conj(c), transformed, over that length */
-    double complex *a, *b;
 };
 
 /* Without the detour over infinities that C's product takes. */
@@ -51,88 +58,116 @@ static double complex turn(double half_turns)
 }
 
 /* c, and the transform of its conjugate around 0. */
-static bool plan_chirp(struct work *w, struct fourier *f, int sign)
+static bool plan_chirp(struct work *w, struct fourier *f)
 {
     int64_t n = f->n, size = 1;
     while (size < 2 * n - 1)
         size *= 2;
     f->chirp = WORK(w, double complex, n);
     f->filter = WORK(w, double complex, size);
-    f->a = WORK(w, double complex, size);
-    f->b = WORK(w, double complex, size);
-    f->there = fourier_plan(w, size, -1);
-    f->back = fourier_plan(w, size, 1);
-    if (!f->chirp || !f->filter || !f->a || !f->b || !f->there || !f->back)
+    f->there = fourier_plan(w, size, f->lines.most, -1);
+    f->back = fourier_plan(w, size, f->lines.most, 1);
+    if (!f->chirp || !f->filter || !f->there || !f->back)
         return false;
+    f->lines.most = f->there->lines.most;
+    struct fourier_lines *a = &f->there->lines;
     for (int64_t k = 0; k < size; k++)
-        f->a[k] = 0;
+        a->re[k] = a->im[k] = 0;
     for (int64_t k = 0; k < n; k++) {
         uint64_t square = (uint64_t)((unsigned __int128)k * (uint64_t)k % (uint64_t)(2 * n));
-        f->chirp[k] = turn(sign * (double)square / (double)n);
-        f->a[k] = conj(f->chirp[k]);
-        f->a[k ? size - k : 0] = f->a[k];
+        f->chirp[k] = turn(f->sign * (double)square / (double)n);
+        int64_t mirrored = k ? size - k : 0;
+        a->re[k] = a->re[mirrored] = creal(f->chirp[k]);
+        a->im[k] = a->im[mirrored] = -cimag(f->chirp[k]);
     }
-    fourier_line(f->there, f->a, f->filter);
+    fourier_transform(f->there, 1);
+    for (int64_t k = 0; k < size; k++)
+        f->filter[k] = CMPLX(a->re[k] / (double)size, a->im[k] / (double)size);
     return true;
 }
 
-struct fourier *fourier_plan(struct work *w, int64_t n, int sign)
+struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
 {
     struct fourier *f = WORK(w, struct fourier, 1);
     if (!f)
         return NULL;
-    *f = (struct fourier){.n = n};
-    if (largest_factor(n) > MAX_FACTOR)
-        return plan_chirp(w, f, sign) ? f : NULL;
-    f->turns = WORK(w, double complex, n);
-    for (int64_t j = 0; f->turns && j < n; j++)
-        f->turns[j] = turn(sign * 2 * (double)j / (double)n);
-    return f->turns ? f : NULL;
+    int64_t most = lines < MAX_LINES ? lines : MAX_LINES;
+    if (most > MAX_NUMBERS / n)
+        most = MAX_NUMBERS / n;
+    *f = (struct fourier){.n = n, .sign = sign, .lines.most = most > 1 ? most : 1};
+    if (largest_factor(n) > MAX_FACTOR && !plan_chirp(w, f))
+        return NULL;
+    int64_t numbers = n * f->lines.most;
+    f->lines.re = WORK(w, double, numbers);
+    f->lines.im = WORK(w, double, numbers);
+    if (f->chirp)
+        return f->lines.re && f->lines.im ? f : NULL;
+    f->to_re = WORK(w, double, numbers);
+    f->to_im = WORK(w, double, numbers);
+    f->turns = WORK(w, double, 2 * n);
+    if (!f->lines.re || !f->lines.im || !f->to_re || !f->to_im || !f->turns)
+        return NULL;
+    for (int64_t j = 0; j < n; j++) {
+        double complex root = turn(sign * 2 * (double)j / (double)n);
+        f->turns[2 * j] = creal(root), f->turns[2 * j + 1] = cimag(root);
+    }
+    return f;
 }
 
-/* Of n numbers, a divisor of the plan's. */
-static void transform(const struct fourier *f, const double complex *x, int64_t stride, int64_t n,
-                      double complex *out)
+struct fourier_lines *fourier_lines(struct fourier *f)
 {
-    double complex part[MAX_FACTOR];
-    int64_t p = min_factor(n), m = n / p, step = f->n / n;
-    if (n == 1) {
-        *out = *x;
-        return;
+    return &f->lines;
+}
+
+static void swap(double **a, double **b)
+{
+    double *x = *a;
+    *a = *b, *b = x;
+}
+
+/* Numbers times c, and zeros up to the length of the convolution; those times the filter; and their first n times c. */
+static void convolve(struct fourier *f, int64_t count)
+{
+    const struct fourier_lines *x = &f->lines, *a = &f->there->lines, *b = &f->back->lines;
+    for (int64_t i = 0; i < f->there->n * count; i++) {
+        double complex v = i < f->n * count ? times(CMPLX(x->re[i], x->im[i]), f->chirp[i / count]) : 0;
+        a->re[i] = creal(v), a->im[i] = cimag(v);
     }
-    for (int64_t r = 0; r < p; r++)
-        transform(f, x + r * stride, p * stride, m, out + r * m);
-    for (int64_t k = 0; k < m; k++) {
-        if (p == 2) {
-            double complex odd = times(out[m + k], f->turns[k * step]);
-            out[m + k] = out[k] - odd;
-            out[k] += odd;
-            continue;
-        }
-        for (int64_t r = 0; r < p; r++)
-            part[r] = out[r * m + k];
-        for (int64_t to = k; to < n; to += m) {
-            double complex sum = part[0];
-            for (int64_t r = 1, at = to; r < p; r++, at = (at + to) % n)
-                sum += times(part[r], f->turns[at * step]);
-            out[to] = sum;
-        }
+    fourier_transform(f->there, count);
+    for (int64_t i = 0; i < f->there->n * count; i++) {
+        double complex v = times(CMPLX(a->re[i], a->im[i]), f->filter[i / count]);
+        b->re[i] = creal(v), b->im[i] = cimag(v);
+    }
+    fourier_transform(f->back, count);
+    for (int64_t i = 0; i < f->n * count; i++) {
+        double complex v = times(CMPLX(b->re[i], b->im[i]), f->chirp[i / count]);
+        x->re[i] = creal(v), x->im[i] = cimag(v);
     }
 }
 
-void fourier_line(const struct fourier *f, const double complex *x, double complex *out)
+void fourier_transform(struct fourier *f, int64_t count)
 {
-    if (!f->chirp) {
-        transform(f, x, 1, f->n, out);
+    if (f->chirp) {
+        convolve(f, count);
         return;
     }
-    int64_t size = f->there->n;
-    for (int64_t k = 0; k < size; k++)
-        f->a[k] = k < f->n ? times(x[k], f->chirp[k]) : 0;
-    fourier_line(f->there, f->a, f->b);
-    for (int64_t k = 0; k < size; k++)
-        f->b[k] = times(f->b[k], f->filter[k]);
-    fourier_line(f->back, f->b, f->a);
+    int64_t radix;
+    for (int64_t left = f->n; left > 1; left /= radix) {
+        radix = left % 4 == 0 ? 4 : min_factor(left);
+        kernels_get()->fourier_step(&(struct fourier_step){
+            .re = f->lines.re, .im = f->lines.im, .to_re = f->to_re, .to_im = f->to_im, .turns = f->turns,
+            .sign = f->sign, .length = (size_t)f->n, .radix = (size_t)radix, .groups = (size_t)(left / radix),
+            .width = (size_t)(f->n / left * count), .turn_step = (size_t)(f->n / left)});
+        swap(&f->lines.re, &f->to_re);
+        swap(&f->lines.im, &f->to_im);
+    }
+}
+
+void fourier_line(struct fourier *f, const double complex *x, double complex *out)
+{
     for (int64_t k = 0; k < f->n; k++)
-        out[k] = times(f->a[k], f->chirp[k]) / (double)size;
+        f->lines.re[k] = creal(x[k]), f->lines.im[k] = cimag(x[k]);
+    fourier_transform(f, 1);
+    for (int64_t k = 0; k < f->n; k++)
+        out[k] = CMPLX(f->lines.re[k], f->lines.im[k]);
 }

@@ -10,9 +10,21 @@
 /* What transforms of one length share; not for several threads at a time. */
 struct fourier;
 
-/* Of n > 0 numbers; sign -1: forward, 1: backward, not divided by n. NULL after a failure. */
-struct fourier *fourier_plan(struct work *w, int64_t n, int sign);
-/* out[k] = sum over j of x[j] e^(sign 2 pi i jk / n). */
-void fourier_line(const struct fourier *f, const double complex *x, double complex *out);
+/* Of n > 0 numbers; sign -1: forward, 1: backward, not divided by n. Up to `lines` lines are transformed together, as
+ * many as a cache holds. NULL after a failure. */
+struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign);
+
+/* How many lines go together, and where: number j of line l at [j * count + l], where count are transformed. */
+struct fourier_lines {
+    int64_t most;
+    double *re, *im;
+};
+struct fourier_lines *fourier_lines(struct fourier *f);
+
+/* In the place of each line x: out[k] = sum over j of x[j] e^(sign 2 pi i jk / n). re and im may change places. */
+void fourier_transform(struct fourier *f, int64_t count);
+
+/* The same of one line. */
+void fourier_line(struct fourier *f, const double complex *x, double complex *out);
 
 #endif

@@ -119,7 +119,7 @@ static bool spectrum_alloc(struct work *w, struct spectrum *s)
 {
     s->line = WORK(w, double complex, s->length);
     s->bins = WORK(w, double complex, s->length);
-    s->plan = fourier_plan(w, s->length, s->sign);
+    s->plan = fourier_plan(w, s->length, 1, s->sign);
     return s->line && s->bins && s->plan;
 }
 

@@ -61,19 +61,26 @@ static bool transform_axis(struct work *w, double complex *v, const int64_t *dim
 {
     int64_t n = dims[axis], inner = dims_product(dims, axis + 1, rank),
             outer = dims_product(dims, 0, axis);
-    double complex *line = WORK(w, double complex, n), *bins = WORK(w, double complex, n);
-    struct fourier *plan = fourier_plan(w, n, sign);
-    if (!line || !bins || !plan)
+    struct fourier *plan = fourier_plan(w, n, outer * inner, sign);
+    if (!plan)
         return false;
-    for (int64_t o = 0; o < outer * inner; o++) {
-        double complex *at = v + o / inner * n * inner + o % inner;
+    struct fourier_lines *lines = fourier_lines(plan);
+    int64_t *start = WORK(w, int64_t, lines->most);
+    for (int64_t o = 0, count; start && o < outer * inner; o += count) {
+        count = outer * inner - o < lines->most ? outer * inner - o : lines->most;
+        for (int64_t l = 0; l < count; l++)
+            start[l] = (o + l) / inner * n * inner + (o + l) % inner;
         for (int64_t i = 0; i < n; i++)
-            line[i] = at[i * inner];
-        fourier_line(plan, line, bins);
+            for (int64_t l = 0; l < count; l++) {
+                double complex x = v[start[l] + i * inner];
+                lines->re[i * count + l] = creal(x), lines->im[i * count + l] = cimag(x);
+            }
+        fourier_transform(plan, count);
         for (int64_t i = 0; i < n; i++)
-            at[i * inner] = bins[i];
+            for (int64_t l = 0; l < count; l++)
+                v[start[l] + i * inner] = CMPLX(lines->re[i * count + l], lines->im[i * count + l]);
     }
-    return true;
+    return start != NULL;
 }
 
 /* The last dim from its first half: element n - k is the conjugate of element k. Only one row at a
@@ -86,6 +93,34 @@ static double complex *unfold(struct work *w, const double complex *v, int64_t r
         for (int64_t k = 0; k < n; k++)
             full[r * n + k] = k < half ? v[r * half + k] : conj(v[r * half + n - k]);
     return full;
+}
+
+/* Rows of x, c64 or f32, become those of y, c64: the first `keep` numbers, times `factor`. */
+static bool transform_rows(struct op_call *c, struct work *w, int64_t n, int64_t keep, int sign, double factor)
+{
+    const struct tensor *x = c->in[0];
+    const int64_t rows = tensor_count(x) / n, parts = x->dtype == DT_C64 ? 2 : 1;
+    struct fourier *plan = fourier_plan(w, n, rows, sign);
+    if (!plan)
+        return false;
+    struct fourier_lines *lines = fourier_lines(plan);
+    for (int64_t r = 0, count; r < rows; r += count) {
+        count = rows - r < lines->most ? rows - r : lines->most;
+        const float *from = (const float *)x->data + r * n * parts;
+        float *to = (float *)c->out[0]->data + r * keep * 2;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t l = 0; l < count; l++) {
+                lines->re[i * count + l] = from[(l * n + i) * parts];
+                lines->im[i * count + l] = parts == 2 ? from[(l * n + i) * parts + 1] : 0;
+            }
+        fourier_transform(plan, count);
+        for (int64_t i = 0; i < keep; i++)
+            for (int64_t l = 0; l < count; l++) {
+                to[(l * keep + i) * 2] = (float)(lines->re[i * count + l] * factor);
+                to[(l * keep + i) * 2 + 1] = (float)(lines->im[i * count + l] * factor);
+            }
+    }
+    return true;
 }
 
 static bool fft(struct op_call *c, struct work *w)
@@ -101,6 +136,8 @@ static bool fft(struct op_call *c, struct work *w)
         memset(y->data, 0, tensor_bytes(y));
         return true;
     }
+    if (count == 1 && !to_real && y->dtype == DT_C64)
+        return transform_rows(c, w, lengths[0], y->dims[rank - 1], sign, sign > 0 ? 1 / (double)lengths[0] : 1);
     double complex *v = work_complexes(w, x);
     int64_t dims[MAX_RANK], n = lengths[count - 1], rows = dims_product(x->dims, 0, rank - 1);
     double scale = 1;
@@ -117,7 +154,7 @@ static bool fft(struct op_call *c, struct work *w)
         return false;
     for (int i = 0; i < count && sign > 0; i++)
         scale *= (double)lengths[i];
-    for (int64_t i = 0; i < rows * n; i++)
+    for (int64_t i = 0; i < rows * n && sign > 0; i++)
         v[i] /= scale;
     int64_t keep = from_real ? n / 2 + 1 : n;
     for (int64_t r = 0; r < rows; r++)
