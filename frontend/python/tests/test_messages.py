@@ -44,6 +44,39 @@ class Messages(Case):
         self.told(r"nc_matmul: stationary has 128 rows and moving 64; both are the contraction", product, f32(128, 8), f32(64, 8))
         self.told(r"nc_matmul: stationary is int32; the tensor engine multiplies f32, bf16", product, np.ones((8, 8), np.int32), f32(8, 8))
 
+    def test_words_with_one_value(self) -> None:
+        """Arguments for which the hardware has one choice: another one is refused, and not taken for it."""
+        def selected(x):
+            nisa.range_select(on_true_tile=nl.load(x), comp_op0=np.greater, comp_op1=np.less, bound0=nl.zeros((8, 1), nl.float32),
+                              bound1=nl.zeros((8, 1), nl.float32), reduce_res=nl.ndarray((8, 1), dtype=nl.float32), reduce_op=np.add)
+
+        def gathered(x):
+            return nl.gather_flattened(nl.load(x), nl.zeros((8, 4), nl.uint32), 1)
+
+        def summed(op: Any, **words: Any) -> Callable[..., Any]:
+            def kernel(x):
+                i, t = nl.zeros((8, 1), nl.int32), nl.load(x)
+                nisa06.dma_compute(t, [t, x.ap([[4, 8], [1, 4]], vector_offset=i, indirect_dim=0)], op, **words)
+                return t
+            return kernel
+
+        self.told(r"range_select: reduce_op is add, expected nl.maximum: .*nisa.tensor_reduce", selected, f32(8, 4))
+        self.told(r"nl.gather_flattened: axis is 1, expected 0", gathered, f32(8, 4))
+        self.told(r"dma_compute: reduce_op is mul, expected nl.add", summed(np.multiply), f32(8, 4))
+        self.told(r"dma_compute: unique_indices=False: .*dst_rmw_op=np.add", summed(np.add, unique_indices=False), f32(8, 4))
+
+    def test_targets(self) -> None:
+        def generation(x):
+            return nl.load(x) + float(nisa.get_nc_version().value)
+
+        for target, value in ("trn1", 2), ("gen2", 2), ("trn2n", 3), ("gen3", 3), (nisa.nc_version.gen3, 3), ("gen4", 4):
+            self.same(nki.jit(generation, platform_target=target)(np.zeros((2, 2), np.float32)), np.full((2, 2), value))
+        for name in "gen2", "gen3", "trn2":
+            with mock.patch.dict(os.environ, XCC_NKI_TARGET=name):
+                self.same(nki.jit(generation)(np.zeros((2, 2), np.float32)), np.full((2, 2), 2))
+        with self.assertRaisesRegex(nki.NkiError, "platform_target is 'gen9', expected trn1, .*gen4"):
+            nki.jit(generation, platform_target="gen9")
+
     def test_memories(self) -> None:
         def product(space: Any, where: str) -> Callable[..., Any]:
             def kernel(a, b):

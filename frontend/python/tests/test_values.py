@@ -166,6 +166,33 @@ class Instructions(Case):
         a, b, c = (f32(20, 12, seed=k) for k in range(3))
         self.close(kernel(a, b, c), a + b + c, 1e-6, 1e-6)
 
+    def test_indices_beyond_the_tensor(self) -> None:
+        """Rows that an index names in sums by DMA and in transposes: what lies beyond is left out, or stays as it is."""
+        @nki.jit
+        def kernel(table, index, rows):
+            i, t = loaded(index), loaded(rows)
+            pattern = [[table.shape[1], index.shape[0]], [1, table.shape[1]]]
+            sums, turned = loaded(rows), nl.zeros((table.shape[1], index.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
+            chosen = table.ap(pattern, vector_offset=i, indirect_dim=0)
+            nisa.dma_compute(sums, [sums, chosen], nl.add, oob_mode=nisa.oob_mode.skip)
+            nisa.dma_transpose(turned, chosen, axes=(1, 0), oob_mode=nisa.oob_mode.skip)
+            out = nl.ndarray(table.shape, dtype=table.dtype, buffer=nl.shared_hbm)
+            nisa.dma_copy(dst=out, src=table)
+            nisa.dma_compute(out.ap(pattern, vector_offset=i, indirect_dim=0), [out.ap(pattern, vector_offset=i, indirect_dim=0), t], nl.add,
+                             oob_mode=nisa.oob_mode.skip)
+            return returned(sums), returned(turned), out
+
+        table, rows = f32(20, 9), f32(7, 9, seed=1)
+        index = np.array([3, 25, 0, 19, 20, 7, 11], np.int32).reshape(7, 1)
+        inside = index < 20
+        chosen = np.where(inside, table[np.minimum(index[:, 0], 19)], 0)
+        sums, turned, out = kernel(table, index, rows)
+        want = table.copy()
+        want[index[inside]] += rows[inside[:, 0]]
+        self.same(sums, rows + chosen)
+        self.same(turned, chosen.T)
+        self.same(out, want)
+
     def test_copies_to_where_tiles_say(self) -> None:
         def kernel(x, at):
             out = nl1.ndarray((16, 64), dtype=x.dtype, buffer=nl1.shared_hbm)

@@ -4,6 +4,8 @@ from __future__ import annotations
 import enum
 import os
 
+from ._errors import NkiTypeError, error
+
 
 class engine(enum.Enum):  # noqa: N801
     tensor = "pe"
@@ -56,6 +58,20 @@ class dma_engine(enum.Enum):  # noqa: N801
 
 
 _TARGETS = {"trn1": nc_version.gen2, "inf2": nc_version.gen2, "inf1": nc_version.gen1, "trn2": nc_version.gen3, "trn3": nc_version.gen4}
+_BY_GENERATION = {nc_version.gen1: "inf1", nc_version.gen2: "trn1", nc_version.gen3: "trn2", nc_version.gen4: "trn3"}
+
+
+def machine_name(target: object) -> str:
+    """The machine that a target names: trn1, inf2, trn2, trn3; or gen2, gen3, gen4, nisa.nc_version.gen3; and sizes of one, such as trn2n."""
+    if isinstance(target, nc_version):
+        return _BY_GENERATION[target]
+    name = str(target)
+    if name in nc_version.__members__:
+        return _BY_GENERATION[nc_version[name]]
+    found = [t for t in _TARGETS if name == t or name.startswith(t) and name[len(t):].isalpha()]
+    if not found:
+        raise error(None, "platform_target is %r, expected %s or %s" % (target, ", ".join(_TARGETS), ", ".join(nc_version.__members__)), NkiTypeError)
+    return found[0]
 
 
 def get_nc_version() -> nc_version:
@@ -64,8 +80,7 @@ def get_nc_version() -> nc_version:
 
     t = current()
     name = t.state.get("platform_target") if t is not None else None
-    name = name or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE", "trn1")
-    return _TARGETS.get(name, nc_version.gen2)
+    return _TARGETS[machine_name(name or os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE", "trn1"))]
 
 
 def get_nc_sub_version() -> int:

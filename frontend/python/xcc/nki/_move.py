@@ -28,8 +28,10 @@ def masked_shape(view: View, mask: object) -> View:
     return view
 
 
-def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.load", space: str = "sbuf", skip: bool = False) -> View:
-    """A new tile with a tensor's (or another tile's) elements. skip: where an index lies beyond the tensor nothing is loaded."""
+def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.load", space: str = "sbuf", skip: bool = False,
+         empty: Optional[float] = None) -> View:
+    """A new tile with a tensor's (or another tile's) elements. skip: where an index lies beyond the tensor nothing is loaded; empty: that
+    number is there."""
     if not isinstance(src, View):
         raise error(api, "src is %s, expected a tensor" % type(src).__name__, NkiTypeError)
     if src.on_chip and api == "nl.load":
@@ -46,7 +48,9 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
         raise error(api, "a tile of shape %s has %d partitions, at most 128; load it in pieces (nl.affine_range)%s" %
                     (tuple(shape), shape[0], ", or as src.reshape((128, ...))" if src.ndim == 1 else ""), NkiTypeError)
     dst = result(shape, d, space)
-    emit_dma(dst, seen, api, mask, None, skip)
+    if empty is not None:
+        emit_fill(dst, empty, api)
+    emit_dma(dst, seen, api, mask, None, skip or empty is not None)
     if mask is not None:
         dst.region = region_of(mask, dst.shape)
     if skip:
@@ -205,7 +209,8 @@ def transposed(x: View, api: str, dtype: object = None, mask: object = None, spa
     return dst
 
 
-def emit_dma_transpose(dst: View, src: View, axes: Optional[Sequence[int]], api: str = "dma_transpose", mask: object = None) -> None:
+def emit_dma_transpose(dst: View, src: View, axes: Optional[Sequence[int]], api: str = "dma_transpose", mask: object = None,
+                       skip: bool = False) -> None:
     """2-D [1, 0], 3-D [2, 1, 0], 4-D [3, 1, 2, 0]: a copy whose patterns differ."""
     n = src.ndim
     order = list(axes) if axes is not None else {2: [1, 0], 3: [2, 1, 0], 4: [3, 1, 2, 0]}.get(n)
@@ -217,7 +222,7 @@ def emit_dma_transpose(dst: View, src: View, axes: Optional[Sequence[int]], api:
         d, step, tile, limit = src.index
         seen.index = (order.index(d), step, tile, limit)
     m = Mask.of(mask) if mask is not None else None
-    emit_dma(dst, seen, api, turned(m, order, n) if m is not None else None)
+    emit_dma(dst, seen, api, turned(m, order, n) if m is not None else None, None, skip)
 
 
 def dma_transposed(src: View, axes: Optional[Sequence[int]] = None, dtype: object = None, mask: object = None,

@@ -14,6 +14,7 @@ from . import _coverage, _shrink
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
+from ._enums import machine_name
 from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
 from ._finish import finish
 from ._index import Expr, Variable, to_int
@@ -368,7 +369,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.func = function
         self.mode = mode
-        self.platform_target = platform_target
+        self.platform_target = None if platform_target is None else machine_name(platform_target)
         self.interface = interface
         self.grid = tuple(grid)
         self.options = options
@@ -392,7 +393,7 @@ class Kernel:
     def target(self) -> str:
         """The machine compiled for: cpu, or what XCC_NKI_TARGET names; "strict": the one that the kernel was written for."""
         name = os.environ.get("XCC_NKI_TARGET", "cpu")
-        return (self.platform_target or "trn1") if name == "strict" else name
+        return (self.platform_target or "trn1") if name == "strict" else name if name == "cpu" else machine_name(name)
 
     def prepare(self, *args: Any, **kwargs: Any) -> Tuple[Compiled, List[Any]]:
         """Compiles for these arguments, once; where a register's value decides what the kernel does, for each call."""

@@ -103,6 +103,12 @@ def emit_range_select(dst: View, src: View, cmp0: str, cmp1: str, bound0: Scalar
 
 # -- accumulators ----------------------------------------------------------------------------------------------------
 
+def only_maximum(op: str, api: str) -> None:
+    """The select instructions reduce by one operation."""
+    if op != "max":
+        raise error(api, "reduce_op is %s, expected nl.maximum: the instruction gives maxima of rows; for others nisa.tensor_reduce of its result" % op,
+                    NkiTypeError)
+
 
 def reduce_into_register(family: str, value: View, op: str, command: Optional[str], res: Optional[View], api: str,
                          region: Optional[Region] = None, negate: bool = False, initial: Optional[Scalar] = None) -> None:

@@ -278,6 +278,7 @@ def range_select(*, on_true_tile: _View, comp_op0: Any, comp_op1: Any, bound0: A
     command = _command(reduce_cmd)
     if reduce_res is not None or command != "idle":
         command = "reset_reduce" if command == "idle" else command
+        _special.only_maximum(_op_name(reduce_op, api), api)
         _special.reduce_into_register("dve", value, "max", command, reduce_res, api, sub)
     if separate:
         _emit_copy(out, value, api, sub)

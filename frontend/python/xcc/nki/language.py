@@ -269,6 +269,9 @@ def transpose(x: tensor, dtype: Any = None, mask: Any = None, **kw: Any) -> tens
 
 def gather_flattened(data: tensor, indices: tensor, axis: Any = 0, *, mask: Any = None, dtype: Any = None, **kw: Any) -> tensor:
     """data's elements of each partition, free dims flattened, at the places in indices; indices' shape."""
+    if axis != 0:
+        raise _error("nl.gather_flattened", "axis is %r, expected 0: elements come from the free dims of their own partition, flattened" % (axis,),
+                     NkiTypeError)
     out = _result(_shape_on_chip(indices), data.dtype if dtype is None else dtype)
     region = _region_of(mask, out.shape)
     _special.emit_gather(out, data, indices, "nl.gather_flattened", None if region.trivial else region)

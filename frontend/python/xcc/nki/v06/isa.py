@@ -86,8 +86,8 @@ def nc_transpose(dst: _View, data: _View, engine: Any = engine.unknown, name: An
 
 def dma_transpose(dst: _View, src: _View, axes: Any = None, priority: Any = None, dge_mode: Any = None, oob_mode: Any = None,
                   name: Any = None, **kw: Any) -> None:
-    """A transpose by DMA."""
-    _move.emit_dma_transpose(dst, src, axes)
+    """A transpose by DMA. oob_mode: with rows of src chosen by an index, skip leaves dst as it is where one lies beyond src."""
+    _move.emit_dma_transpose(dst, src, axes, skip=_skips(oob_mode))
 
 
 def tensor_tensor(dst: _View, data1: _View, data2: _View, op: Any, engine: Any = None, name: Any = None, **kw: Any) -> None:
@@ -280,6 +280,7 @@ def range_select(dst: _View, on_true_tile: _View, comp_op0: Any, comp_op1: Any, 
                                _number(on_false_value, api), api)
     c = _command(reduce_cmd)
     if reduce_res is not None or c != "idle":
+        _special.only_maximum(_op_name(reduce_op, api), api)
         _special.reduce_into_register("dve", value, "max", "reset_reduce" if c == "idle" else c, reduce_res, api)
     if separate:
         _emit_copy(dst, value, api)
@@ -412,21 +413,30 @@ def rand_get_state(dst: _View, engine: Any = engine.gpsimd, name: Any = None, **
     _random.store_state(_generator_of(engine), _as_tile(dst, "rand_get_state", "dst"), "rand_get_state")
 
 
+def _skips(mode: Any) -> bool:
+    return getattr(mode, "name", mode) == "skip"
+
+
 def dma_copy(dst: _View, src: _View, priority: Any = None, oob_mode: Any = oob_mode.error, dge_mode: Any = None, engine: Any = None,
              name: Any = None, **kw: Any) -> None:
     """dst = src, converting; as many elements."""
-    _emit_dma(dst, src, "dma_copy", None, None, getattr(oob_mode, "name", "error") == "skip")
+    _emit_dma(dst, src, "dma_copy", None, None, _skips(oob_mode))
 
 
 def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scales: Any = None, unique_indices: Any = True,
                 oob_mode: Any = oob_mode.error, name: Any = None, **kw: Any) -> None:
-    """dst = the sum of scaled sources, in f32."""
+    """dst = the sum of scaled sources, in f32. Where elements are chosen by an index, each may be named once, and oob_mode skip leaves what
+    an index beyond the tensor names out of the sum, or as it is."""
     api = "dma_compute"
-    _op_name(reduce_op, api)
+    if _op_name(reduce_op, api) != "add":
+        raise _error(api, "reduce_op is %s, expected nl.add: DMA engines compute sums" % _op_name(reduce_op, api), NkiTypeError)
+    if not unique_indices and any(v.index is not None for v in (dst, *srcs)):
+        raise _error(api, "unique_indices=False: sums at places that an index names several times are not available, add rows with the same "
+                     "index first, or copy with nki beta 1's dma_copy(dst_rmw_op=np.add)", NkiTypeError)
+    skip = _skips(oob_mode)
     total = None
     for k, s in enumerate(srcs):
-        shape = s.shape if len(s.shape) > 1 else s.shape + (1,)
-        t = _move.load(s, _dtypes.float32, None, api)
+        t = _move.load(s, _dtypes.float32, None, api, empty=0.0 if skip and s.index is not None else None)
         w = 1.0 if scales is None else scales[k] if isinstance(scales, (list, tuple)) else scales
         if w != 1.0:
             _compute.emit_scalars(t, t, [("mul", w, False)], api)
@@ -434,9 +444,8 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
             total = t
         else:
             _compute.emit_binary(total, "add", total, t, api)
-        _ = shape
     assert total is not None
-    _emit_dma(dst, total, api)
+    _emit_dma(dst, total, api, None, None, skip and dst.index is not None)
 
 
 _check_keywords(globals(), __name__, "nisa")
