@@ -214,6 +214,12 @@ def maxpool_grad_3():
 
 
 @program
+def maxpool_grad_bf16():
+    pool = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return jax.grad(lambda x: pool(x.astype(jnp.bfloat16)).astype(F32).sum()), (draw(8, 28, 28, 32),)
+
+
+@program
 def conv_transpose():
     return (lambda x, k: lax.conv_transpose(x, k, (2, 2), "SAME"), (draw(1, 32, 32, 64), draw(4, 4, 64, 32)))
 

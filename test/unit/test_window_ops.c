@@ -216,8 +216,75 @@ static void test_deform(void **state)
     }
 }
 
+/* ---- select_and_scatter ---- */
+
+static double rounded_to(int dtype, double x)
+{
+    uint64_t memory = 0;
+    dtype_store_f64(dtype, &memory, 0, x);
+    return dtype_load_f64(dtype, &memory, 0);
+}
+
+/* Windows of 3 x 2, two rows apart and one column, over 9 x 7 pixels of some channels: sums where windows share an
+ * element are rounded one after the other. */
+static void check_scatter(int dtype, int64_t channels)
+{
+    enum { HIGH = 9, WIDE = 7, ROWS = 4, COLUMNS = 6, IMAGES = 2 };
+    static const char *const selects[] = {"ge", "gt", "le", "lt"};
+    for (int s = 0; s < 4; s++) {
+        struct op_test t;
+        memset(&t, 0, sizeof t);
+        op_test_clear(&t);
+        int64_t n = IMAGES * HIGH * WIDE * channels, windows = IMAGES * ROWS * COLUMNS * channels;
+        double *x = malloc((size_t)n * sizeof *x), *want = malloc((size_t)n * sizeof *want);
+        double *source = malloc((size_t)windows * sizeof *source);
+        const double first = rounded_to(dtype, 0.1);
+        for (int64_t i = 0; i < n; i++)
+            x[i] = floor(uniform(-6, 6)), want[i] = first;
+        x[5] = INFINITY, x[n - 1] = -INFINITY, x[n / 2] = NAN;
+        for (int64_t i = 0; i < windows; i++)
+            source[i] = rounded_to(dtype, uniform(-1, 1));
+        op_test_in(&t, dtype, DIMS(IMAGES, HIGH, WIDE, channels), x);
+        op_test_in(&t, dtype, DIMS(IMAGES, ROWS, COLUMNS, channels), source);
+        op_test_in(&t, dtype, SCALAR, &first);
+        set_ints(&t, "size", 4, (int64_t[]){1, 3, 2, 1});
+        set_ints(&t, "strides", 4, (int64_t[]){1, 2, 1, 1});
+        attr_set_str(&t.arena, &t.attrs, "select", selects[s]);
+        attr_set_str(&t.arena, &t.attrs, "combine", "add");
+        if (!op_test_run(&t, OP_select_and_scatter, 1))
+            fail_msg("%s", t.d.text);
+        for (int64_t i = 0; i < windows; i++) {
+            int64_t c = i % channels, column = i / channels % COLUMNS, row = i / channels / COLUMNS % ROWS,
+                    image = i / channels / COLUMNS / ROWS, kept = -1;
+            for (int64_t tap = 0; tap < 6; tap++) {
+                int64_t at = ((image * HIGH + row * 2 + tap / 2) * WIDE + column + tap % 2) * channels + c;
+                double a = kept < 0 ? 0 : x[kept], b = x[at];
+                bool stays = kept >= 0 && (s == 0 ? a >= b : s == 1 ? a > b : s == 2 ? a <= b : a < b);
+                kept = stays ? kept : at;
+            }
+            want[kept] = rounded_to(dtype, want[kept] + source[i]);
+        }
+        for (int64_t i = 0; i < n; i++)
+            if (tensor_f64(&t.out[0], i) != (dtype == DT_F64 ? want[i] : rounded_to(dtype, want[i])))
+                fail_msg("%s, %lld channels, %s, element %lld: %.9g, expected %.9g", dtype_name(dtype),
+                         (long long)channels, selects[s], (long long)i, tensor_f64(&t.out[0], i), want[i]);
+        free(x), free(want), free(source);
+        op_test_clear(&t);
+    }
+}
+
+static void test_scatter(void **state)
+{
+    static const int dtypes[] = {DT_F32, DT_F64, DT_F16, DT_BF16};
+    seed = 3;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        for (int64_t channels = 1; channels <= 21; channels += 4)
+            check_scatter(dtypes[i], channels);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_max_pool), cmocka_unit_test(test_deform)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_max_pool), cmocka_unit_test(test_deform),
+                                       cmocka_unit_test(test_scatter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,7 +259,7 @@ static bool last_is_plain(const struct window_frame *f, const struct tensor *x)
            !f->pads[f->rank + last] && x->dims[last] > 0;
 }
 
-int64_t window_scatter_room(const struct tensor *x)
+static int64_t window_scatter_room(const struct tensor *x)
 {
     return x->rank ? 2 * x->dims[x->rank - 1] + 2 : 2;
 }
@@ -329,8 +329,9 @@ static bool keep_of_window(const struct window_frame *f, int rank, const int64_t
     return any;
 }
 
-bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
-                    const struct tensor *source, struct tensor *y, int64_t *room)
+/* In f32; each sum is rounded to the type that all three have come from. */
+static bool scatter_f32(const struct window_frame *f, enum kernel_convert rounding, enum op select, enum op combine,
+                        const struct tensor *x, const struct tensor *source, struct tensor *y, int64_t *room)
 {
     keep_fn keep = find_keep(select);
     int64_t window[MAX_RANK] = {0}, strides[MAX_RANK];
@@ -343,14 +344,46 @@ bool window_scatter(const struct window_frame *f, enum op select, enum op combin
     float *kept = (float *)room;
     int32_t *where = (int32_t *)(room + lanes);
     const float *from = source->data;
+    float *sums = y->data;
     dense_strides(x->rank, x->dims, strides);
     if (tensor_count(source) == 0)
         return true;
     do {
-        if (keep_of_window(f, rank, window, x, strides, lanes, keep, kept, where))
+        if (keep_of_window(f, rank, window, x, strides, lanes, keep, kept, where)) {
             for (int64_t i = 0; i < lanes; i++)
-                ((float *)y->data)[where[i] + i] += from[i];
+                kept[i] = sums[where[i] + i] + from[i];
+            round_elements(rounding, kept, lanes);
+            for (int64_t i = 0; i < lanes; i++)
+                sums[where[i] + i] = kept[i];
+        }
         from += lanes;
     } while (next_index(window, source->dims, rank));
+    return true;
+}
+
+/* t in f32. */
+static bool widened(const struct tensor *t, struct work *w, struct tensor *wide)
+{
+    *wide = tensor_view(DT_F32, t->rank, t->dims, WORK(w, float, tensor_count(t)));
+    if (wide->data)
+        kernels_get()->convert[t->dtype == DT_BF16 ? CONVERT_f32_from_bf16 : CONVERT_f32_from_f16](
+            wide->data, 1, t->data, 1, (size_t)tensor_count(t));
+    return wide->data != NULL;
+}
+
+bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
+                    const struct tensor *source, struct tensor *y, struct work *w)
+{
+    struct tensor wide_x, wide_source, wide_y;
+    int64_t *room = WORK(w, int64_t, window_scatter_room(x));
+    if (!room || !dtype_is_short_float(x->dtype))
+        return room && scatter_f32(f, CONVERT_COUNT, select, combine, x, source, y, room);
+    const bool bf16 = x->dtype == DT_BF16;
+    if (!widened(x, w, &wide_x) || !widened(source, w, &wide_source) || !widened(y, w, &wide_y) ||
+        !scatter_f32(f, bf16 ? CONVERT_bf16_round : CONVERT_f16_round, select, combine, &wide_x, &wide_source, &wide_y,
+                     room))
+        return false;
+    kernels_get()->convert[bf16 ? CONVERT_bf16_from_f32 : CONVERT_f16_from_f32](
+        y->data, 1, wide_y.data, 1, (size_t)tensor_count(y));
     return true;
 }

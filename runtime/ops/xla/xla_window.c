@@ -250,10 +250,7 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
         return false;
     fill_first(y, c->in[2]);
     if (select.form == COMBINE_OP && scatter.form == COMBINE_OP) {
-        int64_t *room = WORK(w, int64_t, window_scatter_room(c->in[0]));
-        if (!room)
-            return false;
-        if (window_scatter(&f, select.op, scatter.op, c->in[0], source, y, room))
+        if (window_scatter(&f, select.op, scatter.op, c->in[0], source, y, w))
             return true;
     }
     struct vector args[2] = {{dtype, work_take(w, count, bytes)},

@@ -36,8 +36,6 @@ bool window_combine(const struct window_frame *f, enum op op, const struct tenso
                     struct work *w);
 /* Of each window the element that a chain of comparisons keeps: there, y += source. */
 bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
-                    const struct tensor *source, struct tensor *y, int64_t *room);
-/* Numbers of `room` that window_scatter asks for. */
-int64_t window_scatter_room(const struct tensor *x);
+                    const struct tensor *source, struct tensor *y, struct work *w);
 
 #endif
