@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unittest
 import warnings
+from unittest import mock
 
 from support import HERE, Case, main, np
 
@@ -91,7 +92,36 @@ class Private(Case):
             return out
 
         x = f32(2, 16, 8)
-        self.close(kernel[2](x), (x - 2 * x[::-1])[::-1], 1e-6)
+        for target in ("cpu", "trn1", "trn2"):
+            with mock.patch.dict(os.environ, XCC_NKI_TARGET=target):
+                self.close(kernel[2](x), (x - 2 * x[::-1])[::-1], 1e-6)
+
+    def test_products_of_two_programs(self) -> None:
+        """Each program multiplies its half of the contraction; they add what both have found, with loops between and after."""
+        @nki6.jit
+        def kernel(a, b):
+            me = nl6.program_id(0)
+            out = nl6.ndarray((64, 256), dtype=nl6.float32, buffer=nl6.shared_hbm)
+            sums = nl6.ndarray((64, 256), dtype=nl6.float32, buffer=nl6.psum)
+            for k in nl6.affine_range(2):
+                left = nl6.ndarray((128, 64), dtype=nl6.float32, buffer=nl6.sbuf)
+                right = nl6.ndarray((128, 256), dtype=nl6.float32, buffer=nl6.sbuf)
+                nisa6.dma_copy(left, a[nl6.ds((2 * me + k) * 128, 128), :])
+                nisa6.dma_copy(right, b[nl6.ds((2 * me + k) * 128, 128), :])
+                nisa6.nc_matmul(sums, left, right)
+            mine, other = (nl6.ndarray((64, 256), dtype=nl6.float32, buffer=nl6.sbuf) for _ in range(2))
+            nisa6.tensor_copy(mine, sums)
+            nisa6.sendrecv(src=mine, dst=other, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+            nisa6.tensor_tensor(mine, mine, other, nl6.add)
+            for k in nl6.affine_range(4):
+                at = nl6.ds((4 * me + k) * 32, 32)
+                nisa6.dma_copy(out[:, at], mine[:, at])
+            return out
+
+        a, b = f32(512, 64), f32(512, 256)
+        for target in ("cpu", "trn1", "trn2"):
+            with mock.patch.dict(os.environ, XCC_NKI_TARGET=target):
+                self.close(kernel[2](a, b), a.T @ b, 1e-5, 1e-4)
 
 
 class Skipped(Case):

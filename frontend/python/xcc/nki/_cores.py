@@ -9,7 +9,7 @@ from typing import Any, List, Sequence, Tuple
 
 from ._compute import emit_binary
 from ._core import emit_copy, result, shape_on_chip
-from ._errors import NkiError, NkiNotSupported, NkiTypeError, error
+from ._errors import NkiError, NkiTypeError, error
 from ._index import NeedValue
 from ._mask import region_of
 from ._ops import op_name
@@ -25,8 +25,6 @@ def _meet(api: str, receives: int = -1) -> Meeting:
         programs *= n
     if programs != 2:
         raise error(api, "is for the two programs of kernel[2] (nl.nc(2)); this launch has %d" % programs, NkiTypeError)
-    if t.target != "cpu":
-        raise error(api, "needs two cores, and a program for %s has one; run it with XCC_NKI_TARGET=cpu" % t.target, NkiNotSupported)
     if t.symbolic_grid or t.open:
         raise NeedValue(["grid"] + [v.key for v in t.open], "two cores meet in %s" % api)
     m = Meeting(api, t.where(), receives)
