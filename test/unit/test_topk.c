@@ -103,11 +103,65 @@ static void test_long_lines(void **state)
                 check(DT_F32, kind, 1, LONGEST, 1, k, largest);
 }
 
+/* ---- top_k: by the total order of IEEE 754 ---- */
+
+static int32_t code_of(const struct tensor *x, int64_t i)
+{
+    int32_t code = ((const int32_t *)x->data)[i];
+    return code ^ (code < 0 ? INT32_MAX : 0);
+}
+
+static void check_total(int kind, int64_t n, int64_t k, bool largest)
+{
+    enum { LINES = 2 };
+    struct op_test t;
+    memset(&t, 0, sizeof t);
+    op_test_clear(&t);
+    double *v = malloc(sizeof *v * (size_t)(LINES * n));
+    uint32_t seed = (uint32_t)(kind + n + k);
+    for (int64_t i = 0; i < LINES * n; i++)
+        v[i] = number(&seed, kind, true);
+    const struct tensor *x = op_test_in(&t, DT_F32, DIMS(LINES, n), v);
+    attr_set_int(&t.arena, &t.attrs, "k", k);
+    attr_set_int(&t.arena, &t.attrs, "largest", largest);
+    if (!op_test_run(&t, OP_top_k, 2))
+        fail_msg("%s", t.d.text);
+    const int32_t *index = t.out[1].data;
+    for (int64_t line = 0; line < LINES; line++) {
+        int64_t earlier = 0; /* elements that come before the last chosen one, which are chosen then */
+        for (int64_t j = 0; j < k; j++) {
+            int64_t at = index[line * k + j], before = j ? index[line * k + j - 1] : at;
+            int32_t code = code_of(x, line * n + at), code_before = code_of(x, line * n + before);
+            assert_int_equal(((const int32_t *)t.out[0].data)[line * k + j], ((const int32_t *)x->data)[line * n + at]);
+            assert_true(j == 0 || (code == code_before ? before < at : (code_before > code) == largest));
+        }
+        for (int64_t i = 0; k && i < n; i++) {
+            int64_t last = index[line * k + k - 1];
+            int32_t a = code_of(x, line * n + i), b = code_of(x, line * n + last);
+            earlier += a == b ? i < last : (a > b) == largest;
+        }
+        assert_int_equal(earlier, k ? k - 1 : 0);
+    }
+    free(v);
+    op_test_clear(&t);
+}
+
+static void test_total_order(void **state)
+{
+    static const int64_t sizes[] = {1, 31, 256, 700, LONGEST, 20011};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 3; kind++)
+            for (int64_t k = 0; k <= sizes[s]; k = k * 7 + 1)
+                for (int largest = 0; largest < 2; largest++)
+                    check_total(kind, sizes[s], k, largest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_selection),
         cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_total_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

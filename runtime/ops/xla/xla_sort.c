@@ -266,25 +266,44 @@ bool infer_top_k(struct infer *f)
     return true;
 }
 
-/* The largest key of n packed ones. */
-static uint64_t largest_key(const uint64_t *packed, int64_t n)
+/* Of n packed keys with their indices. */
+static uint64_t largest(const uint64_t *packed, int64_t n)
 {
     uint64_t max = 0;
     for (int64_t i = 0; i < n; i++)
-        max = packed[i] >> 32 > max ? packed[i] >> 32 : max;
+        max = packed[i] > max ? packed[i] : max;
     return max;
 }
 
+enum { SCREENED = 32 };
+/* Whether one of SCREENED numbers may come no later than `last`: equal ones, and what is no number, may. */
+static bool may_come(const float *x, float last, bool descending)
+{
+    unsigned any = 0;
+    if (descending)
+        for (int i = 0; i < SCREENED; i++)
+            any |= !(x[i] < last);
+    else
+        for (int i = 0; i < SCREENED; i++)
+            any |= !(x[i] > last);
+    return any != 0;
+}
+
 /* Keys that can be among the k least of the n elements from `first` on, in front and with their
- * indices; how many. Keys are made a block at a time. */
+ * indices; how many. Keys are made a block at a time; of f32, once there is a bound, where a number
+ * may be below it. */
 static int64_t pack_min(const struct tensor *x, int64_t first, int64_t n, int64_t k, int order,
                           uint64_t *packed)
 {
     enum { BLOCK = 512 };
-    int64_t kept = 0, max = 4 * k + 1024;
+    int64_t kept = 0, max = 2 * k + 256, size = BLOCK;
     uint64_t bound = UINT32_MAX, keys[BLOCK];
+    const float *numbers = x->dtype == DT_F32 ? (const float *)x->data + first : NULL;
+    float last = 0;
     for (int64_t at = 0, m; at < n; at += m) {
-        m = n - at < BLOCK ? n - at : BLOCK;
+        m = n - at < size ? n - at : size;
+        if (size == SCREENED && m == SCREENED && !may_come(numbers + at, last, order & KEY_DESCENDING))
+            continue;
         order_keys(x, first + at, 1, m, order, keys);
         for (int64_t i = 0; i < m; i++) {
             packed[kept] = keys[i] << 32 | (uint64_t)(at + i);
@@ -293,7 +312,12 @@ static int64_t pack_min(const struct tensor *x, int64_t first, int64_t n, int64_
                 continue;
             select_min(packed, kept, k);
             kept = k;
-            bound = largest_key(packed, k);
+            uint64_t latest = largest(packed, k);
+            bound = latest >> 32;
+            if (numbers) {
+                last = numbers[latest & UINT32_MAX];
+                size = SCREENED;
+            }
         }
     }
     return kept;
