@@ -1,7 +1,7 @@
 """Two cores that meet: nisa.core_barrier and nisa.sendrecv.
 
 Both programs are traced, one after the other; then their instructions run in turns: what each does up to the first meeting, what
-each does up to the second, and so on. What they exchange is copied through a tile of the sender.
+each does up to the second, and so on: one core runs both. What they exchange is copied through a tile of the sender.
 """
 from __future__ import annotations
 
