@@ -71,6 +71,8 @@ bool winograd_pays(struct lowering *l, const struct node *n, struct conv_plan *p
     }
     bool rounds = attr_int(&n->attrs, "direct_dtype", DT_F32) == DT_BF16;
     p->direct_from = rounds ? conv_direct_from(l->m, &size, p->way) : 0;
+    if (l->o->max_bf16_rate && p->direct_from > l->o->max_bf16_rate)
+        p->direct_from = 0;
     double direct = conv_weight_bytes(&size, (struct conv_way){0, rounds}) / 1024;
     why(l->o, n, "winograd.on", "F(%dx%d,3x3)%s; its weights take %.0f KB, those of a direct sum %.0f KB", p->way.size,
         p->way.size, p->way.bf16 ? " of planes in bf16" : "", conv_weight_bytes(&size, p->way) / 1024, direct);

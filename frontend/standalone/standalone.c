@@ -71,6 +71,26 @@ static bool read_isa(struct package *k, struct diag *d)
     return isa[1] || fail(d, "--isa: no instruction set is named");
 }
 
+int standalone_bf16_rate(const char *isa)
+{
+    static const struct {
+        const char *name;
+        int rate;
+    } sets[] = {
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate) {#name, rate},
+#include "runtime/kernels/kernels.def"
+    };
+    int largest = 0;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        for (const char *s = isa ? isa : sets[i].name; *s;) {
+            size_t n = strcspn(s, ",");
+            if (n == strlen(sets[i].name) && !strncmp(s, sets[i].name, n) && sets[i].rate > largest)
+                largest = sets[i].rate;
+            s += n + (s[n] == ',');
+        }
+    return largest;
+}
+
 /* ---- what can be a C function ---- */
 
 static bool refuse(struct package *k, int slot, const char *name, const char *what, struct diag *d)

@@ -37,6 +37,8 @@ struct standalone_options {
     const struct operator_sources *operators;
 };
 
+/* The largest rate of bf16 products that one of the sets of --isa has (kernels.def); NULL: of all sets. */
+int standalone_bf16_rate(const char *isa);
 /* Writes the folder. The program's constants are made if they are not. */
 bool standalone_write(struct program *p, const struct standalone_options *o, struct diag *d);
 

@@ -52,6 +52,7 @@ struct options {   /* strings are borrowed */
     struct cast_plan *plan; /* NULL: nobody asks */
     bool trial;              /* the program is run for its results only: kernels are not made one */
     bool no_winograd;        /* 3x3 convolutions by direct sums only */
+    int max_bf16_rate;       /* of processors that are to run it (struct step of neff/isa/program.h); 0: any */
     bool strict_target;      /* the machine's engines work on on-chip memory only */
     struct reasons *reasons; /* collects decisions; NULL: nobody asks */
     bool verify_passes;      /* run the verifier after every pass */

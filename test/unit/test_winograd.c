@@ -449,22 +449,24 @@ static void exact_among_rounded(void **state)
         {1, 64, 64, 9, 40, 2, 0, 1, 2, "residual", 4},
     };
     struct options plain = {.opt_level = 0},
-                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, direct = cast;
+                   cast = {.opt_level = 2, .auto_cast = CAST_MATMULT, .cast_type = DT_BF16}, direct = cast, slow = cast;
     direct.no_winograd = true;
+    slow.max_bf16_rate = BF16_RATE;
     for (size_t i = 0; i < sizeof cases_of_fp32 / sizeof *cases_of_fp32; i++) {
         const struct winograd_case *k = &cases_of_fp32[i];
         struct winograd_text t = graph_text(k, false);
         struct winograd_compiled a = compile(&t, &plain, "cpu"), b = compile(&t, &cast, "cpu"),
-                                 c = compile(&t, &direct, "cpu");
+                                 c = compile(&t, &direct, "cpu"), e = compile(&t, &slow, "cpu");
         int64_t n;
         float *want = run(&a, 1, k, &n), *got = run(&b, 1, k, &n), *sums = run(&c, 1, k, &n),
-              *fast = run_at(&b, MAX_BF16_RATE, 2, k, &n);
+              *fast = run_at(&b, MAX_BF16_RATE, 2, k, &n), *one_way = run_at(&e, MAX_BF16_RATE, 1, k, &n);
         assert_int_equal(b.size, 4);
         assert_true(error_of(got, want, n) <= ERROR_BOUND);
         assert_true(error_of(sums, want, n) > ERROR_BOUND);
         assert_memory_equal(sums, fast, (size_t)n * sizeof *sums);
-        free(want), free(got), free(sums), free(fast), free(t.at);
-        discard(&a), discard(&b), discard(&c);
+        assert_memory_equal(got, one_way, (size_t)n * sizeof *got);
+        free(want), free(got), free(sums), free(fast), free(one_way), free(t.at);
+        discard(&a), discard(&b), discard(&c), discard(&e);
     }
 }
 
