@@ -285,7 +285,9 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     dim_t count = space_count(e->k->p, &e->space);
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
-    if (dtype_is_short_float(v->type.dtype) || dtype_is_int(v->type.dtype))
+    const struct lowering *l = e->g->l;
+    bool asked = l->o->auto_cast == CAST_ALL && !e->k->m->strict; /* the type of values that are stored */
+    if ((dtype_is_short_float(v->type.dtype) && !asked) || dtype_is_int(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {

@@ -248,7 +248,7 @@ bool prepare_general_reduce(struct binding *b, struct bound_insn *i, const struc
  * Steps after a product (exec_steps.c): the instructions behind nc_matmul that its tile kernel does
  * on sums in registers. Tiles that nothing else reads are not written then.
  */
-enum { MAX_STEPS = 16 };
+enum { MAX_STEPS = 32 };
 struct product_steps;
 /* NULL: none. *skip: how many instructions they stand for. */
 const struct product_steps *find_steps(const struct binding *b, const struct bound_insn *product,

@@ -11,6 +11,7 @@ struct planned_step {
     int64_t activation; /* of STEP_ACTIVATION: which */
     int64_t pitch;
     float p[2];
+    bool f16;
     struct operand o; /* the operand or result */
 };
 
@@ -63,8 +64,8 @@ static bool same_shape(const struct bound_insn *product, const struct bound_insn
 struct step_finder {
     const struct binding *b;
     struct product_steps *s;
-    struct operand now; /* where the value of the last step would lie */
-    bool rounded;       /* it is not there but in bf16: nothing can follow */
+    struct operand now, half; /* where the value of the last step would lie; where, rounded to 16 bits */
+    bool is_now, is_half;     /* it would */
     const struct ap *written[MAX_STEPS];
     int nwritten;
 };
@@ -82,6 +83,29 @@ static bool add_step(struct step_finder *f, enum gemm_step_kind kind, const stru
     return true;
 }
 
+/* Whether the operand is the value of the last step, as it is or rounded. */
+static bool is_value(const struct step_finder *f, const struct operand *o)
+{
+    return (f->is_now && same_place(o, &f->now)) || (f->is_half && same_place(o, &f->half));
+}
+
+static bool add_step_of(struct step_finder *f, enum gemm_step_kind kind, int dtype, const struct operand *o, int tile)
+{
+    if (!add_step(f, kind, o, tile))
+        return false;
+    f->s->at[f->s->n - 1].f16 = dtype == DT_F16;
+    return true;
+}
+
+/* The next step takes that operand, which is the value. */
+static bool take_value(struct step_finder *f, const struct operand *o)
+{
+    if (f->is_now && same_place(o, &f->now))
+        return true;
+    f->is_now = false;
+    return add_step_of(f, STEP_ROUND, f->half.dtype, NULL, -1);
+}
+
 /* A result of the steps so far is no operand from outside: its blocks are not there yet. */
 static bool from_outside(const struct step_finder *f, const struct ap *a)
 {
@@ -93,29 +117,45 @@ static bool from_outside(const struct step_finder *f, const struct ap *a)
     return true;
 }
 
-static bool add_operand(struct step_finder *f, enum gemm_step_kind kind, const struct operand *o,
-                        const struct ap *ap)
+static bool add_operand(struct step_finder *f, bool adds, const struct operand *o, const struct ap *ap)
 {
-    return o->dtype == DT_F32 && o->step[1] == 1 && from_outside(f, ap) && add_step(f, kind, o, -1);
+    enum gemm_step_kind kind = o->dtype == DT_F32 ? adds ? STEP_ADD : STEP_MULTIPLY
+                               : adds             ? STEP_ADD_SHORT
+                                                  : STEP_MULTIPLY_SHORT;
+    return dtype_is_engine_float(o->dtype) && o->step[1] == 1 && from_outside(f, ap) &&
+           add_step_of(f, kind, o->dtype, o, -1);
+}
+
+/* What was written before may be written again, each element in its place: the order stays. */
+static bool writes_apart(const struct step_finder *f, const struct ap *a)
+{
+    for (int i = 0; i < f->nwritten; i++) {
+        const struct ap *w = f->written[i];
+        if ((a->mem == MEM_HBM) == (w->mem == MEM_HBM) && a->tensor == w->tensor &&
+            !(a->dtype == w->dtype && ap_places_equal(a, w)))
+            return false;
+    }
+    return true;
 }
 
 static bool add_store(struct step_finder *f, const struct operand *o, const struct ap *ap)
 {
-    if ((o->dtype != DT_F32 && o->dtype != DT_BF16) || o->step[1] != 1 ||
-        f->nwritten == MAX_STEPS || !from_outside(f, ap))
+    if (!dtype_is_engine_float(o->dtype) || o->step[1] != 1 || f->nwritten == MAX_STEPS || !writes_apart(f, ap))
         return false;
     f->written[f->nwritten++] = ap;
-    return add_step(f, o->dtype == DT_F32 ? STEP_STORE : STEP_STORE_BF16, o,
-                    o->mem == MEM_HBM ? -1 : ap->tensor);
+    return add_step(f, o->dtype == DT_F32    ? STEP_STORE
+                       : o->dtype == DT_BF16 ? STEP_STORE_BF16
+                                             : STEP_STORE_F16,
+                    o, o->mem == MEM_HBM ? -1 : ap->tensor);
 }
 
 static bool add_tensor_tensor(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
 {
     enum { A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
-    bool first = same_place(&i->o[A], &f->now), second = same_place(&i->o[B], &f->now);
+    bool first = is_value(f, &i->o[A]), second = is_value(f, &i->o[B]);
     int other = first ? B : A, op = insn->func[FUNC(tensor_tensor, op)];
-    return first != second && (op == OP_add || op == OP_mul) &&
-           add_operand(f, op == OP_add ? STEP_ADD : STEP_MULTIPLY, &i->o[other], &insn->ap[other]);
+    return first != second && (op == OP_add || op == OP_mul) && take_value(f, &i->o[first ? A : B]) &&
+           add_operand(f, op == OP_add, &i->o[other], &insn->ap[other]);
 }
 
 static bool add_activation(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
@@ -123,13 +163,13 @@ static bool add_activation(struct step_finder *f, const struct bound_insn *i, co
     enum { SCALE = AP(activation, scale), BIAS = AP(activation, bias) };
     const struct operand *scale = &i->o[SCALE], *bias = &i->o[BIAS];
     struct alu alu;
-    if (!same_place(&i->o[AP(activation, src)], &f->now) || (scale->mem && bias->mem) ||
+    if (!is_value(f, &i->o[AP(activation, src)]) || (scale->mem && bias->mem) ||
         insn->flt[FLT(activation, factor)] != 1 ||
         !alu_find(&alu, insn->func[FUNC(activation, f)], false, insn->flt[FLT(activation, a)],
                   insn->flt[FLT(activation, b)], f->b->d) ||
-        (alu.kind != ALU_ACTIVATION && alu.kind != ALU_COPY) ||
-        (scale->mem && !add_operand(f, STEP_MULTIPLY, scale, &insn->ap[SCALE])) ||
-        (bias->mem && !add_operand(f, STEP_ADD, bias, &insn->ap[BIAS])))
+        (alu.kind != ALU_ACTIVATION && alu.kind != ALU_COPY) || !take_value(f, &i->o[AP(activation, src)]) ||
+        (scale->mem && !add_operand(f, false, scale, &insn->ap[SCALE])) ||
+        (bias->mem && !add_operand(f, true, bias, &insn->ap[BIAS])))
         return false;
     if (alu.kind == ALU_COPY || alu.index == ACTIVATION_copy)
         return true;
@@ -149,17 +189,19 @@ enum { DST = AP(tensor_copy, dst) };
 _Static_assert((int)DST == AP(tensor_tensor, dst) && (int)DST == AP(activation, dst), "results");
 static bool add_insn(struct step_finder *f, const struct bound_insn *i, const struct insn *insn)
 {
-    bool copies = i->op == INSN_tensor_copy;
-    if (f->rounded || (copies ? !same_place(&i->o[AP(tensor_copy, src)], &f->now)
-                       : i->op == INSN_tensor_tensor ? !add_tensor_tensor(f, i, insn)
-                                                     : !add_activation(f, i, insn)))
+    const struct operand *src = &i->o[AP(tensor_copy, src)];
+    bool copies = i->op == INSN_tensor_copy, exact = copies && f->is_now && same_place(src, &f->now);
+    if (copies                        ? !is_value(f, src) || !take_value(f, src)
+        : i->op == INSN_tensor_tensor ? !add_tensor_tensor(f, i, insn)
+                                      : !add_activation(f, i, insn))
         return false;
     if (!add_store(f, &i->o[DST], &insn->ap[DST]))
         return false;
-    if (i->o[DST].dtype == DT_F32)
-        f->now = i->o[DST];
+    f->is_half = i->o[DST].dtype != DT_F32;
+    if (f->is_half)
+        f->half = i->o[DST], f->is_now = exact; /* a copy leaves what it has copied */
     else
-        f->rounded = !copies; /* a copy leaves what it has copied */
+        f->now = i->o[DST], f->is_now = true;
     return true;
 }
 
@@ -221,7 +263,7 @@ const struct product_steps *find_steps(const struct binding *b, const struct bou
     const struct ap *sums = &b->next[-1].ap[AP(nc_matmul, dst)];
     struct planned_step at[MAX_STEPS];
     struct product_steps found = {0, at};
-    struct step_finder f = {.b = b, .s = &found, .now = product->o[AP(nc_matmul, dst)]};
+    struct step_finder f = {.b = b, .s = &found, .now = product->o[AP(nc_matmul, dst)], .is_now = true};
     *skip = 0;
     if (!b->nnext || !add_store(&f, &product->o[AP(nc_matmul, dst)], sums))
         return NULL;
@@ -246,16 +288,16 @@ int place_steps(const struct worker *me, const struct product_steps *s, struct g
 {
     for (int n = 0; n < s->n; n++) {
         const struct planned_step *p = &s->at[n];
-        steps[n] = (struct gemm_step){.kind = p->kind, .pitch = p->pitch, .p = {p->p[0], p->p[1]}};
+        steps[n] = (struct gemm_step){.kind = p->kind, .f16 = p->f16, .pitch = p->pitch, .p = {p->p[0], p->p[1]}};
         if (p->kind == STEP_ACTIVATION)
             steps[n].activation = me->k->activate[p->activation];
         if (!p->o.mem)
             continue;
         char *at = operand_address(me, &p->o);
-        if (p->kind == STEP_STORE || p->kind == STEP_STORE_BF16)
+        if (p->kind >= STEP_STORE && p->kind <= STEP_STORE_F16)
             steps[n].result = at;
         else
-            steps[n].operand = (const float *)at;
+            steps[n].operand = at;
     }
     return s->n;
 }

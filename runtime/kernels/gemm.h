@@ -60,10 +60,15 @@ enum gemm_step_kind {
     STEP_ACTIVATION, /* a function of the kernel table */
     STEP_STORE,      /* f32; values stay */
     STEP_STORE_BF16, /* rounded; values stay */
+    STEP_STORE_F16,
+    STEP_ROUND,          /* to a type of 16 bits, as if stored and read again */
+    STEP_ADD_SHORT,      /* the operand, of such a type */
+    STEP_MULTIPLY_SHORT, /* by it */
 };
 struct gemm_step {
     enum gemm_step_kind kind;
-    const float *operand;
+    bool f16;            /* the last three: that type is f16, not bf16 */
+    const void *operand; /* of f32 but for the last two */
     void *result;
     int64_t pitch; /* elements between rows of the operand or result */
     void (*activation)(float *x, size_t n, const float *p);

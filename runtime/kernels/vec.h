@@ -674,4 +674,56 @@ INLINE vu load_u16_part(const uint16_t *p, size_t n)
     return load_u16(t);
 }
 
+/* ---- f16 ---- */
+
+INLINE vu f16_bits(vf x)
+{
+    vu sign = ((vu)x >> 16) & 0x8000;
+    vu a = (vu)x & 0x7fffffff;
+    vu normal = (a + 0xfff + ((a >> 13) & 1) - (112u << 23)) >> 13;
+    vu subnormal = (vu)((vf)a + 0.5f) - 0x3f000000;
+    vu nan = 0x7e00 | ((a >> 13) & 0x3ff);
+    vu is_small = (vu)(a < 0x38800000u), is_large = (vu)(a >= 0x477ff000u);
+    vu is_nan = (vu)(x != x);
+    vu y = (is_small & subnormal) | (~is_small & normal);
+    y = (is_large & 0x7c00) | (~is_large & y);
+    y = (is_nan & nan) | (~is_nan & y);
+    return sign | y;
+}
+
+INLINE vf f16_value(vu h)
+{
+    vu sign = (h & 0x8000) << 16, a = (h & 0x7fff) << 13;
+    vu scaled = (vu)((vf)a * 0x1p112f);
+    vu special = (vu)((h & 0x7fff) >= 0x7c00u);
+    vu quiet = (vu)((h & 0x7fff) > 0x7c00u) & 0x400000;
+    vu y = (special & (a | 0x7f800000u | quiet)) | (~special & scaled);
+    return (vf)(sign | y);
+}
+
+INLINE void store_f16(uint16_t *y, vf x)
+{
+#if LANES == 16
+    _mm256_storeu_si256((void *)y, _mm512_cvtps_ph((__m512)x, 0));
+#elif LANES == 8
+    _mm_storeu_si128((void *)y, _mm256_cvtps_ph((__m256)x, 0));
+#elif HAS_NEON
+    vst1_u16(y, (uint16x4_t)vcvt_f16_f32((float32x4_t)x));
+#else
+    store_u16(y, f16_bits(x));
+#endif
+}
+INLINE vf load_f16(const uint16_t *x)
+{
+#if LANES == 16
+    return (vf)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)x));
+#elif LANES == 8
+    return (vf)_mm256_cvtph_ps(_mm_loadu_si128((const void *)x));
+#elif HAS_NEON
+    return (vf)vcvt_f32_f16((float16x4_t)vld1_u16(x));
+#else
+    return f16_value(load_u16(x));
+#endif
+}
+
 #endif

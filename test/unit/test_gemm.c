@@ -342,6 +342,20 @@ static void test_close_rows(void **state)
         }
 }
 
+/* A number of 16 bits as the kernels for rows read it, and the nearest one. */
+static float short_value(const void *operand, int64_t at, bool f16)
+{
+    float x;
+    table->convert[f16 ? CONVERT_f32_from_f16 : CONVERT_f32_from_bf16](&x, 1, (const uint16_t *)operand + at, 1, 1);
+    return x;
+}
+static uint16_t short_of(float x, bool f16)
+{
+    uint16_t h;
+    table->convert[f16 ? CONVERT_f16_from_f32 : CONVERT_bf16_from_f32](&h, 1, &x, 1, 1);
+    return h;
+}
+
 /* The steps on a buffer, one after the other. */
 static void expect_steps(const struct gemm_step *steps, int n, float *x, int rows, int columns)
 {
@@ -354,9 +368,9 @@ static void expect_steps(const struct gemm_step *steps, int n, float *x, int row
                 struct out_row y = {v, 1};
                 struct in_row from = {v, 1}, absent = {0};
                 if (s->kind == STEP_ADD)
-                    *v += s->operand[at];
+                    *v += ((const float *)s->operand)[at];
                 else if (s->kind == STEP_MULTIPLY)
-                    *v *= s->operand[at];
+                    *v *= ((const float *)s->operand)[at];
                 else if (s->kind == STEP_RELU)
                     table->activation[ACTIVATION_relu](y, from, absent, absent, 1, s->p);
                 else if (s->kind == STEP_CLIP)
@@ -365,75 +379,150 @@ static void expect_steps(const struct gemm_step *steps, int n, float *x, int row
                     table->activation[ACTIVATION_tanh](y, from, absent, absent, 1, s->p);
                 else if (s->kind == STEP_STORE)
                     assert_memory_equal((float *)s->result + at, v, 4);
-                else {
-                    uint16_t h;
-                    table->convert[CONVERT_bf16_from_f32](&h, 1, v, 1, 1);
-                    assert_int_equal(((uint16_t *)s->result)[at], h);
-                }
+                else if (s->kind == STEP_ADD_SHORT)
+                    *v += short_value(s->operand, at, s->f16);
+                else if (s->kind == STEP_MULTIPLY_SHORT)
+                    *v *= short_value(s->operand, at, s->f16);
+                else if (s->kind == STEP_ROUND)
+                    *v = short_value(&(uint16_t){short_of(*v, s->f16)}, 0, s->f16);
+                else
+                    assert_int_equal(((uint16_t *)s->result)[at], short_of(*v, s->kind == STEP_STORE_F16));
             }
     }
 }
 
+enum { STEPS_PITCH = 83 };
+struct stepped { /* a product whose steps are tested */
+    struct gemm g;
+    const void *a, *w;
+    float *c, *sums, *plain; /* sums: what C holds before */
+    float *row, *tile;
+    size_t count;
+    int rows, columns, k;
+};
+
 /* Sums, then steps, are the bits of sums stored and steps done on them there. */
+static void check_these(struct stepped *x, const struct gemm_step *steps, int n)
+{
+    memcpy(x->c, x->sums, 4 * x->count);
+    gemm_run(&x->g, table, x->a, x->w, x->c);
+    for (int r = 0; r < x->rows; r++)
+        memcpy(x->plain + r * x->columns, x->c + r * STEPS_PITCH, 4 * (size_t)x->columns);
+    memcpy(x->c, x->sums, 4 * x->count);
+    gemm_run_steps(&x->g, table, x->a, x->w, x->c, steps, n, NULL);
+    expect_steps(steps, n, x->plain, x->rows, x->columns);
+}
+
+static void check_floats(struct stepped *x)
+{
+    float *kept = malloc(4 * x->count), *last = malloc(4 * x->count);
+    uint16_t *rounded = malloc(2 * x->count);
+    memset(kept, 0x5a, 4 * x->count), memset(last, 0x5a, 4 * x->count), memset(rounded, 0x5a, 2 * x->count);
+    struct gemm_step steps[] = {
+        {.kind = STEP_ADD, .operand = x->row},
+        {.kind = STEP_STORE, .result = kept, .pitch = STEPS_PITCH},
+        {.kind = STEP_MULTIPLY, .operand = x->tile, .pitch = STEPS_PITCH},
+        {.kind = STEP_CLIP, .p = {-2, 30}},
+        {.kind = STEP_ADD, .operand = x->tile, .pitch = STEPS_PITCH},
+        {.kind = STEP_ACTIVATION, .activation = table->activate[ACTIVATION_tanh]},
+        {.kind = STEP_RELU},
+        {.kind = STEP_STORE_BF16, .result = rounded, .pitch = STEPS_PITCH},
+        {.kind = STEP_STORE, .result = last, .pitch = STEPS_PITCH},
+    };
+    check_these(x, steps, sizeof steps / sizeof steps[0]);
+    static const enum gemm_step_kind kinds[] = {STEP_RELU, STEP_CLIP, STEP_ACTIVATION};
+    for (int i = 0; i < 6; i++) { /* a row, an activation, a store: in one piece */
+        struct gemm_step usual[] = {steps[0], steps[i / 2 == 2 ? 5 : 3], steps[7 + i % 2]};
+        usual[1].kind = kinds[i / 2];
+        check_these(x, usual, 3);
+    }
+    for (int r = 0; r < x->rows; r++) /* nothing beside the tile */
+        for (int o = x->columns; o < STEPS_PITCH; o++) {
+            assert_memory_equal(&kept[r * STEPS_PITCH + o], "ZZZZ", 4);
+            assert_memory_equal(&last[r * STEPS_PITCH + o], "ZZZZ", 4);
+            assert_memory_equal(&rounded[r * STEPS_PITCH + o], "ZZ", 2);
+        }
+    free(kept), free(last), free(rounded);
+}
+
+/* What convolutions and matmuls of such types end with, rounded after each step or once; `some` says which steps. */
+static int usual_shorts(struct gemm_step *to, int some, const struct gemm_step *all)
+{
+    bool rounds = some & 1, bounded = some & 16;
+    int n = 0;
+    if (rounds)
+        to[n++] = all[0];
+    for (int s = 0; s < 2; s++) {
+        bool adds = some & 2 << s;
+        if (adds)
+            to[n++] = all[(s + some / 8) % 2 ? 5 : 1]; /* a tile, a row; or a row, a tile */
+        if (adds && rounds && (s < 1 || bounded))
+            to[n++] = all[0];
+    }
+    if (bounded)
+        to[n++] = all[some & 8 ? 8 : 6];
+    to[n++] = all[7];
+    return n;
+}
+
+/* Numbers of 16 bits, behind the last of which there is nothing to be read. */
+static void check_shorts(struct stepped *x, bool f16)
+{
+    size_t exact = x->count - STEPS_PITCH + (size_t)x->columns;
+    uint16_t *row = malloc(2 * (size_t)x->columns), *tile = malloc(2 * exact), *y = malloc(2 * exact);
+    for (size_t i = 0; i < exact; i++)
+        tile[i] = short_of(x->tile[i], f16);
+    for (int o = 0; o < x->columns; o++)
+        row[o] = short_of(x->row[o], f16);
+    memset(y, 0x5a, 2 * exact);
+    const struct gemm_step all[] = {
+        {.kind = STEP_ROUND, .f16 = f16},
+        {.kind = STEP_ADD_SHORT, .f16 = f16, .operand = row},
+        {.kind = STEP_ROUND, .f16 = f16},
+        {.kind = STEP_MULTIPLY_SHORT, .f16 = f16, .operand = tile, .pitch = STEPS_PITCH},
+        {.kind = STEP_ROUND, .f16 = f16},
+        {.kind = STEP_ADD_SHORT, .f16 = f16, .operand = tile, .pitch = STEPS_PITCH},
+        {.kind = STEP_RELU},
+        {.kind = f16 ? STEP_STORE_F16 : STEP_STORE_BF16, .result = y, .pitch = STEPS_PITCH},
+        {.kind = STEP_CLIP, .p = {-2, 30}},
+    };
+    check_these(x, all, 8);
+    for (int i = 0; i < 4; i++) {
+        struct gemm_step usual[8];
+        check_these(x, usual, usual_shorts(usual, (x->rows * 5 + x->columns * 3 + x->k + 7 * i) % 32, all));
+    }
+    for (int r = 0; r + 1 < x->rows; r++)
+        for (int o = x->columns; o < STEPS_PITCH; o++)
+            assert_int_equal(y[r * STEPS_PITCH + o], 0x5a5a);
+    free(row), free(tile), free(y);
+}
+
 static void check_steps(enum gemm_type type, int rows, int columns, int k, bool accumulate)
 {
-    enum { PITCH = 83 };
-    size_t size = type == GEMM_F32 ? 4 : 2, count = (size_t)rows * PITCH;
+    size_t size = type == GEMM_F32 ? 4 : 2, count = (size_t)rows * STEPS_PITCH;
     int width = (columns + 15) / 16 * 16;
     float *af = random_row((size_t)(rows * k)), *wf = random_row((size_t)((k + 1) * width));
     uint16_t *ah = malloc(2 * (size_t)(rows * k)), *wh = malloc(2 * (size_t)((k + 1) * width));
     table->convert[CONVERT_bf16_from_f32](ah, 1, af, 1, (size_t)(rows * k));
     table->convert[CONVERT_bf16_from_f32](wh, 1, wf, 1, (size_t)((k + 1) * width));
-    float *row = random_row(PITCH), *tile = random_row(count), *sums = random_row(count);
-    float *c = malloc(4 * count), *kept = malloc(4 * count), *last = malloc(4 * count);
-    float *plain = malloc(4 * (size_t)(rows * columns));
-    uint16_t *rounded = malloc(2 * count);
-    memcpy(c, sums, 4 * count);
-    memset(kept, 0x5a, 4 * count), memset(last, 0x5a, 4 * count), memset(rounded, 0x5a, 2 * count);
-    tile[0] = NAN, row[columns > 3 ? 3 : 0] = INFINITY;
-    struct gemm_step steps[] = {
-        {.kind = STEP_ADD, .operand = row},
-        {.kind = STEP_STORE, .result = kept, .pitch = PITCH},
-        {.kind = STEP_MULTIPLY, .operand = tile, .pitch = PITCH},
-        {.kind = STEP_CLIP, .p = {-2, 30}},
-        {.kind = STEP_ADD, .operand = tile, .pitch = PITCH},
-        {.kind = STEP_ACTIVATION, .activation = table->activate[ACTIVATION_tanh]},
-        {.kind = STEP_RELU},
-        {.kind = STEP_STORE_BF16, .result = rounded, .pitch = PITCH},
-        {.kind = STEP_STORE, .result = last, .pitch = PITCH},
-    };
-    int n = sizeof steps / sizeof steps[0];
-    struct gemm_tile t = {type, rows, columns, k, k, PITCH, width, accumulate, {{0}, {0}, {0}}, false};
-    struct gemm g;
-    const void *a = size == 4 ? (void *)af : ah, *w = size == 4 ? (void *)wf : wh;
-    gemm_prepare(&g, &t, table->lanes);
-    gemm_run(&g, table, a, w, c);
-    for (int r = 0; r < rows; r++)
-        memcpy(plain + r * columns, c + r * PITCH, 4 * (size_t)columns);
-    memcpy(c, sums, 4 * count);
-    gemm_run_steps(&g, table, a, w, c, steps, n, NULL);
-    expect_steps(steps, n, plain, rows, columns);
-    memcpy(c, sums, 4 * count);
-    static const enum gemm_step_kind kinds[] = {STEP_RELU, STEP_CLIP, STEP_ACTIVATION};
-    for (int i = 0; i < 6; i++) { /* a row, an activation, a store: in one piece */
-        struct gemm_step usual[] = {steps[0], steps[i / 2 == 2 ? 5 : 3], steps[7 + i % 2]};
-        usual[1].kind = kinds[i / 2];
-        gemm_run(&g, table, a, w, c);
-        for (int r = 0; r < rows; r++)
-            memcpy(plain + r * columns, c + r * PITCH, 4 * (size_t)columns);
-        memcpy(c, sums, 4 * count);
-        gemm_run_steps(&g, table, a, w, c, usual, 3, NULL);
-        expect_steps(usual, 3, plain, rows, columns);
-        memcpy(c, sums, 4 * count);
-    }
-    for (int r = 0; r < rows; r++) /* nothing beside the tile */
-        for (int o = columns; o < PITCH; o++) {
-            assert_memory_equal(&kept[r * PITCH + o], "ZZZZ", 4);
-            assert_memory_equal(&last[r * PITCH + o], "ZZZZ", 4);
-            assert_memory_equal(&rounded[r * PITCH + o], "ZZ", 2);
-        }
-    free(af), free(wf), free(ah), free(wh), free(row), free(tile), free(sums), free(c), free(kept);
-    free(last), free(plain), free(rounded);
+    struct stepped x = {.a = size == 4 ? (void *)af : ah,
+                        .w = size == 4 ? (void *)wf : wh,
+                        .c = malloc(4 * count),
+                        .sums = random_row(count),
+                        .plain = malloc(4 * (size_t)(rows * columns)),
+                        .row = random_row(STEPS_PITCH),
+                        .tile = random_row(count),
+                        .count = count,
+                        .rows = rows,
+                        .columns = columns,
+                        .k = k};
+    x.tile[0] = NAN, x.row[columns > 3 ? 3 : 0] = INFINITY;
+    struct gemm_tile t = {type, rows, columns, k, k, STEPS_PITCH, width, accumulate, {{0}, {0}, {0}}, false};
+    gemm_prepare(&x.g, &t, table->lanes);
+    check_floats(&x);
+    check_shorts(&x, false);
+    check_shorts(&x, true);
+    free(af), free(wf), free(ah), free(wh), free(x.row), free(x.tile), free(x.sums), free(x.c), free(x.plain);
 }
 
 static void test_steps(void **state)
