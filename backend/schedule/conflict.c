@@ -24,10 +24,17 @@ bool operand_writes(const struct insn *n, int operand)
     return n->ap[operand].mem != MEM_NONE && insn_info(n->op)->ap[operand].access != 'r';
 }
 
+/* A number of elements whose bytes are one too, with room to add some. */
+static bool is_countable(dim_t d)
+{
+    const int64_t most = INT64_MAX >> 8;
+    return dim_is_const(d) && d >= -most && d <= most;
+}
+
 bool pattern_extent(const struct ap *a, struct byte_extent *bytes)
 {
     int64_t size = (int64_t)dtype_bytes(a->dtype);
-    if (!dim_is_const(a->offset.base))
+    if (!is_countable(a->offset.base))
         return false;
     int64_t first = a->offset.base, last = first;
     for (int i = 0; i < a->rank; i++) {
@@ -61,7 +68,7 @@ static bool same_motion(const struct kernel *k, const struct ap *a, const struct
 static int64_t row_of(const struct kernel *k, const struct ap *a)
 {
     const struct tile *t = &k->tiles[a->tensor];
-    if (a->mem == MEM_HBM || !dim_is_const(t->elements) || t->elements <= 0)
+    if (a->mem == MEM_HBM || !is_countable(t->elements) || t->elements <= 0)
         return 0;
     return t->elements * (int64_t)dtype_bytes(t->dtype);
 }
@@ -73,7 +80,7 @@ static bool columns_of(const struct ap *a, int64_t row, struct byte_extent *colu
     int64_t size = (int64_t)dtype_bytes(a->dtype);
     in.rank = 0;
     for (int i = 0; i < a->rank; i++)
-        if (!dim_is_const(a->dim[i].step) || a->dim[i].step * size % row)
+        if (!is_countable(a->dim[i].step) || a->dim[i].step * size % row)
             in.dim[in.rank++] = a->dim[i];
     if (!pattern_extent(&in, columns) || columns->high - columns->low > row)
         return false;
@@ -112,8 +119,8 @@ bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct 
 
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
 {
-    if (s->mem != t->mem || s->address < 0 || t->address < 0 || !dim_is_const(s->elements) ||
-        !dim_is_const(t->elements))
+    if (s->mem != t->mem || s->address < 0 || t->address < 0 || !is_countable(s->elements) ||
+        !is_countable(t->elements))
         return false;
     int64_t s_end = s->address + s->elements * (int64_t)dtype_bytes(s->dtype);
     int64_t t_end = t->address + t->elements * (int64_t)dtype_bytes(t->dtype);

@@ -137,6 +137,24 @@ static void test_relations(void **state)
     }
 }
 
+/* Padding that cuts off more than there is puts offsets where bytes are no numbers any more. */
+static void test_far_away(void **state)
+{
+    (void)state;
+    struct long_text t = {0};
+    begin(&t, "cpu");
+    fprintf(t.f,
+            "tile sbuf0 f32 128 x 64\n"
+            "sp.dma_copy dst=sbuf0 f32[4611686018427387904](4:64, 4:1), src=%%0 f32[0](4:4096, 4:1) node 0\n"
+            "sp.dma_copy dst=sbuf0 f32[-4611686018427387904](4:4611686018427387904, 4:1), src=%%0 f32[0](4:4096, 4:1) "
+            "node 0\n"
+            "sp.dma_copy dst=%%1 f32[0](4:4096, 4:1), src=sbuf0 f32[0](4:64, 4:1) node 0\n");
+    struct program *p = end(&t, true);
+    compare(p);
+    assert_true(insns_conflict(p, &p->kernels[0], &p->kernels[0].insns[0], &p->kernels[0].insns[2], false));
+    program_free(p);
+}
+
 /* ---- long kernels ---- */
 
 enum form { FRESH, SAME_TILE, PARTS, PRODUCTS, FORMS };
@@ -239,7 +257,8 @@ static void bench(void)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_relations), cmocka_unit_test(test_long_kernels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_relations), cmocka_unit_test(test_far_away),
+                                       cmocka_unit_test(test_long_kernels)};
     if (argc > 1 && !strcmp(argv[1], "bench")) {
         bench();
         return 0;
