@@ -59,7 +59,7 @@ static const char *pattern_of(struct arena *a, const struct reason *r)
         if (end && end - from >= 4) {
             memcpy(to, "'..'", 4);
             to += 4, from = end + 1;
-        } else if (isdigit((unsigned char)*from) && !isalpha((unsigned char)(to > out ? to[-1] : 0))) {
+        } else if (isdigit((unsigned char)*from) && !isalnum((unsigned char)(to > out ? to[-1] : 0))) {
             from += strspn(from, "0123456789.");
             *to++ = 'N';
         } else {

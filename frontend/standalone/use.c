@@ -231,6 +231,17 @@ static void add_winograd(struct used *u, const struct insn *n)
         use_add(u, "WINOGRAD_%s", bf16 ? "bf16" : "f32");
 }
 
+/* What may follow a product, on numbers of 16 bits: all but stores of bf16, which all programs have. */
+static bool may_step_shorts(const struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    bool any = false;
+    for (int i = 0; i < info->naps; i++)
+        any |= n->ap[i].mem != MEM_NONE && dtype_is_short_float(n->ap[i].dtype) &&
+               (n->ap[i].dtype == DT_F16 || info->ap[i].access != 'w');
+    return any && (n->op == INSN_activation || n->op == INSN_tensor_copy || n->op == INSN_tensor_tensor);
+}
+
 /* Whole numbers in or out of tiles of floats. */
 static bool may_be_affine(const struct insn *n, const bool *types)
 {
@@ -255,6 +266,8 @@ static void add_insn(struct used *u, const struct insn *n)
         add_casts(u, types, types);
     if (may_be_affine(n, types))
         use_add(u, "KERNEL_affine");
+    if (may_step_shorts(n))
+        use_add(u, "SHORT_STEPS");
     if (n->op == INSN_nc_matmul)
         add_product(u, n);
     if (n->op == INSN_depthwise_conv)

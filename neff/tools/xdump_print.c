@@ -32,6 +32,14 @@ static double known(const int64_t *values, dim_t d)
     return v == DIM_NOT_BOUND || v < 0 ? 0 : (double)v;
 }
 
+/* Of each kernel, whether it is for processors that multiply bf16 faster than FP32, and another one for others. */
+static const bool *kernels_left_out(const struct dump *u)
+{
+    bool *left_out = ARENA_ARRAY(&u->p->arena, bool, u->p->nkernels + 1);
+    program_left_out(u->p, BF16_RATE, left_out);
+    return left_out;
+}
+
 struct dump_totals dump_count(const struct dump *u)
 {
     const struct program *p = u->p;
@@ -39,10 +47,13 @@ struct dump_totals dump_count(const struct dump *u)
     for (int i = 0; i < p->nslots; i++)
         if (p->slots[i].kind == SLOT_CONST && u->sizes[i] >= 0)
             t.weights += u->sizes[i], t.nweights++;
+    const bool *left_out = kernels_left_out(u);
     for (int i = 0; i < p->nkernels; i++) {
         const struct kernel *k = &p->kernels[i];
-        t.kernel_flops += known(u->values, k->flops);
-        t.kernel_bytes += known(u->values, k->bytes);
+        if (!left_out[i]) {
+            t.kernel_flops += known(u->values, k->flops);
+            t.kernel_bytes += known(u->values, k->bytes);
+        }
         for (int j = 0; j < k->ninsns; j++)
             t.insns[k->insns[j].op]++;
     }
@@ -115,8 +126,10 @@ static void print_busy(const struct dump *u)
 {
     double busy[ENGINE_COUNT] = {0};
     const struct machine *m = machine_find(u->p->target ? u->p->target : "cpu");
+    const bool *left_out = kernels_left_out(u);
     for (int i = 0; m && i < u->p->nkernels; i++)
-        kernel_busy_ns(m, &u->p->kernels[i], u->values, busy);
+        if (!left_out[i])
+            kernel_busy_ns(m, &u->p->kernels[i], u->values, busy);
     printf("engines     estimated busy in kernels:");
     for (int e = 0; e < ENGINE_COUNT; e++)
         printf("%s %s %.3g us", e ? "," : "", engine_names[e], busy[e] / 1000);

@@ -3,6 +3,7 @@
  * activations and roundings of the very tile that it makes, each instruction taking what the one
  * before has left. The product's tile kernel does them on registers; the bits are the same.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/engine.h"
 
 struct planned_step {
@@ -103,7 +104,7 @@ static bool take_value(struct step_finder *f, const struct operand *o)
     if (f->is_now && same_place(o, &f->now))
         return true;
     f->is_now = false;
-    return add_step_of(f, STEP_ROUND, f->half.dtype, NULL, -1);
+    return USED(SHORT_STEPS) && add_step_of(f, STEP_ROUND, f->half.dtype, NULL, -1);
 }
 
 /* A result of the steps so far is no operand from outside: its blocks are not there yet. */
@@ -117,12 +118,19 @@ static bool from_outside(const struct step_finder *f, const struct ap *a)
     return true;
 }
 
+/* Operands (reads) and results that steps have; a program for itself has those that it needs. */
+static bool is_stepped(int dtype, bool reads)
+{
+    bool always = dtype == DT_F32 || (dtype == DT_BF16 && !reads);
+    return always || (USED(SHORT_STEPS) && dtype_is_short_float(dtype));
+}
+
 static bool add_operand(struct step_finder *f, bool adds, const struct operand *o, const struct ap *ap)
 {
     enum gemm_step_kind kind = o->dtype == DT_F32 ? adds ? STEP_ADD : STEP_MULTIPLY
                                : adds             ? STEP_ADD_SHORT
                                                   : STEP_MULTIPLY_SHORT;
-    return dtype_is_engine_float(o->dtype) && o->step[1] == 1 && from_outside(f, ap) &&
+    return is_stepped(o->dtype, true) && o->step[1] == 1 && from_outside(f, ap) &&
            add_step_of(f, kind, o->dtype, o, -1);
 }
 
@@ -140,7 +148,7 @@ static bool writes_apart(const struct step_finder *f, const struct ap *a)
 
 static bool add_store(struct step_finder *f, const struct operand *o, const struct ap *ap)
 {
-    if (!dtype_is_engine_float(o->dtype) || o->step[1] != 1 || f->nwritten == MAX_STEPS || !writes_apart(f, ap))
+    if (!is_stepped(o->dtype, false) || o->step[1] != 1 || f->nwritten == MAX_STEPS || !writes_apart(f, ap))
         return false;
     f->written[f->nwritten++] = ap;
     return add_step(f, o->dtype == DT_F32    ? STEP_STORE

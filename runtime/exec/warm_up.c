@@ -21,7 +21,7 @@ static double expected_ns(const struct context *c)
     double ns = 0;
     for (int i = 0; i < p->nkernels; i++) {
         const struct bound_kernel *k = c->now->kernels[i];
-        if (!k) /* bound while running */
+        if (!k || c->m->left_out[i]) /* bound while running, or for some processors */
             continue;
         ns += LAUNCH_NS + (double)k->flops / CACHED_FLOPS_PER_NS +
               (double)k->work_bytes / CACHED_BYTES_PER_NS + (double)k->steps * TURNS_A_STEP * TURN_NS;
