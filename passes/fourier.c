@@ -101,11 +101,6 @@ static struct value *reshape(struct node *at, struct value *x, int kept, int64_t
     return emit_reshape(at, x, dims, kept + (b ? 2 : 1), d);
 }
 
-static bool is_transformed(int dtype)
-{
-    return dtype == DT_F32 || dtype_is_short_float(dtype);
-}
-
 /* x in the given type, which may be its own. */
 static struct value *in_type(struct node *at, struct value *x, int dtype, struct diag *d)
 {
@@ -124,7 +119,7 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
 {
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     int64_t step, whole = x->rank > 1 && dim_is_const(x->dims[1]) ? x->dims[1] : -1;
-    if (!is_transformed(x->dtype) || (x->rank != 2 && x->rank != 3) || y->rank != 4 ||
+    if (!dtype_is_engine_float(x->dtype) || (x->rank != 2 && x->rank != 3) || y->rank != 4 ||
         !known_number(n, 1, 0, &step) || step < 1 || !dim_is_const(y->dims[2]))
         return true;
     if (n->nin > 2 && n->in[2] && n->in[2]->constant)
@@ -177,7 +172,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     bool inverse = attr_int(&n->attrs, "inverse", 0) != 0;
     int rank = x->rank;
     int64_t axis, length;
-    if (!is_transformed(x->dtype) || rank < 2 || y->rank != rank ||
+    if (!dtype_is_engine_float(x->dtype) || rank < 2 || y->rank != rank ||
         !known_number(n, 2, attr_int(&n->attrs, "axis", -2), &axis))
         return true;
     axis += axis < 0 ? rank : 0;

@@ -25,7 +25,7 @@ static const enum op widened[] = {
     OP_resize,     OP_grid_sample,   OP_roi_align,  OP_reduce_sum,       OP_reduce_mean, OP_reduce_sum_square,
     OP_reduce_max, OP_reduce_min,    OP_reduce_l1,  OP_reduce_l2,        OP_reduce_log_sum_exp,
     OP_cumsum,     OP_argmax,        OP_argmin,     OP_where,            OP_softmax,     OP_log_softmax,
-    OP_hardmax,    OP_cast,         OP_topk,       OP_quantize_linear,  OP_dequantize_linear,
+    OP_hardmax,    OP_cast,          OP_topk,       OP_quantize_linear,  OP_dequantize_linear,
 };
 
 static bool is_widened(enum op op)

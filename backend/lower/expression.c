@@ -286,8 +286,8 @@ static struct ap destination(struct expression *e, struct value *v, int at, int 
     int dtype = v->type.dtype == DT_BOOL ? DT_BOOL
                                          : DT_F32; /* engines compute in f32: no rounding inside */
     const struct lowering *l = e->g->l;
-    bool asked = l->o->auto_cast == CAST_ALL && !e->k->m->strict; /* the type of values that are stored */
-    if ((dtype_is_short_float(v->type.dtype) && !asked) || dtype_is_int(v->type.dtype))
+    bool of_stored = l->o->auto_cast == CAST_ALL && !e->k->m->strict; /* short types are those of what is stored */
+    if ((dtype_is_short_float(v->type.dtype) && !of_stored) || dtype_is_int(v->type.dtype))
         dtype = v->type.dtype;
     int ntiles = kernel_of(e->k)->ntiles, tile = -1;
     for (int t = 0; t < ntiles && t < MAX_TEMPORARIES && tile < 0; t++) {

@@ -57,7 +57,7 @@ static void fill(struct kernel_builder *k, struct ap at, dim_t count, int64_t va
 static void copy_row(struct kernel_builder *k, const struct conv *c, const struct strided *x,
                      struct ap to, struct ap from)
 {
-    if (c->rounds || x->steps[x->rank - 1] == 1) {
+    if (x->steps[x->rank - 1] == 1) {
         dim_t row = dim_mul(&k->p->dims, c->width, c->channels_in);
         ap_push(&to, 1, row), ap_push(&from, 1, row);
         if (c->rounds)
@@ -76,7 +76,7 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     struct dim_table *t = &l->p->dims;
     if (!(c->top | c->left | c->bottom | c->right) && !c->rounds)
         return value_slot(l, c->x);
-    struct strided x = c->rounds ? (struct strided){.slot = value_slot(l, c->x)} : strided_operand(l, c->x);
+    struct strided x = strided_operand(l, c->x);
     dim_t ph = dim_add(t, c->h, dim_add(t, c->top, c->bottom));
     dim_t pw = dim_add(t, c->width, dim_add(t, c->left, c->right));
     dim_t dims[4] = {c->n, ph, pw, c->channels_in};
@@ -84,7 +84,7 @@ int padded_input(struct lowering *l, const struct node *n, struct conv *c)
     int padded = temporary_slot(l, &type, NULL);
     dim_t row = dim_mul(t, pw, c->channels_in), image = dim_mul(t, row, ph);
     dim_t source_row = dim_mul(t, c->width, c->channels_in);
-    bool planes = !c->rounds && x.steps[x.rank - 1] != 1;
+    bool planes = x.steps[x.rank - 1] != 1;
 
     struct kernel_builder k = begin_kernel(l, n, "pad rows");
     int var_n = kernel_grid(&k, c->n), var_h = kernel_grid(&k, c->h);

@@ -303,7 +303,7 @@ static void relate_motion(struct accesses *x, struct motion *m)
 
 struct tile_bytes {
     int tile, mem;
-    int64_t first, end;
+    struct byte_extent at;
 };
 
 static int by_address(const void *a, const void *b)
@@ -311,10 +311,10 @@ static int by_address(const void *a, const void *b)
     const struct tile_bytes *x = a, *y = b;
     if (x->mem != y->mem)
         return x->mem - y->mem;
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    if (x->end != y->end)
-        return x->end < y->end ? -1 : 1;
+    if (x->at.low != y->at.low)
+        return x->at.low < y->at.low ? -1 : 1;
+    if (x->at.high != y->at.high)
+        return x->at.high < y->at.high ? -1 : 1;
     return x->tile - y->tile;
 }
 
@@ -335,23 +335,21 @@ static void find_places(struct accesses *x)
     for (int t = 0; t < k->ntiles; t++) {
         const struct tile *tile = &k->tiles[t];
         x->place_of[t] = t;
-        if (tile->address < 0 || !dim_is_const(tile->elements) || tile->elements <= 0)
-            continue;
-        v[n++] = (struct tile_bytes){t, tile->mem, tile->address,
-                                     tile->address + tile->elements * (int64_t)dtype_bytes(tile->dtype)};
+        v[n] = (struct tile_bytes){t, tile->mem, {0, 0}};
+        n += tile_extent(tile, &v[n].at);
     }
     for (int s = 0; s < x->p->nslots; s++)
         x->place_of[k->ntiles + s] = k->ntiles + slot_root(x->p, s);
     qsort(v, (size_t)n, sizeof *v, by_address);
     for (int i = 1; i < n; i++)
-        if (v[i].mem == v[i - 1].mem && v[i].first == v[i - 1].first && v[i].end == v[i - 1].end)
+        if (v[i].mem == v[i - 1].mem && v[i].at.low == v[i - 1].at.low && v[i].at.high == v[i - 1].at.high)
             x->place_of[v[i].tile] = x->place_of[v[i - 1].tile];
     int m = 0; /* one of each place stays */
     for (int i = 0; i < n; i++)
         if (x->place_of[v[i].tile] == v[i].tile)
             v[m++] = v[i];
     for (int i = 0; i < m; i++)
-        for (int j = i + 1; j < m && v[j].mem == v[i].mem && v[j].first < v[i].end; j++) {
+        for (int j = i + 1; j < m && v[j].mem == v[i].mem && v[j].at.low < v[i].at.high; j++) {
             note_overlap(x, v[i].tile, v[j].tile);
             note_overlap(x, v[j].tile, v[i].tile);
         }

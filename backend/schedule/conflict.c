@@ -117,14 +117,18 @@ bool patterns_disjoint(const struct kernel *k, const struct ap *a, const struct 
            (k->traced && columns_disjoint(k, a, b)); /* what lowering writes in parts stays together: few tiles live */
 }
 
+bool tile_extent(const struct tile *t, struct byte_extent *bytes)
+{
+    if (t->address < 0 || !is_countable(t->elements) || t->elements <= 0)
+        return false;
+    *bytes = (struct byte_extent){t->address, t->address + t->elements * (int64_t)dtype_bytes(t->dtype)};
+    return true;
+}
+
 static bool tiles_overlap(const struct tile *s, const struct tile *t)
 {
-    if (s->mem != t->mem || s->address < 0 || t->address < 0 || !is_countable(s->elements) ||
-        !is_countable(t->elements))
-        return false;
-    int64_t s_end = s->address + s->elements * (int64_t)dtype_bytes(s->dtype);
-    int64_t t_end = t->address + t->elements * (int64_t)dtype_bytes(t->dtype);
-    return s->address < t_end && t->address < s_end;
+    struct byte_extent a, b;
+    return s->mem == t->mem && tile_extent(s, &a) && tile_extent(t, &b) && a.low < b.high && b.low < a.high;
 }
 
 /* Both patterns lie in memory that they may share. */

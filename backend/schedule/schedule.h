@@ -91,6 +91,8 @@ struct byte_extent {
 };
 /* Bytes that a pattern covers, without its variables; false when not constant. */
 bool pattern_extent(const struct ap *a, struct byte_extent *bytes);
+/* Bytes of a partition that a tile has; false when it has no address, or they are not known. */
+bool tile_extent(const struct tile *t, struct byte_extent *bytes);
 /* Bytes of each partition that a pattern of a traced kernel's tile covers; fits: it does not go on in the next one.
  * False when not constant, or more than a partition's. */
 bool pattern_columns(const struct kernel *k, const struct ap *a, struct byte_extent *columns, bool *fits);

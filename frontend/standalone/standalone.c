@@ -71,23 +71,23 @@ static bool read_isa(struct package *k, struct diag *d)
     return isa[1] || fail(d, "--isa: no instruction set is named");
 }
 
+/* Whether the name is one of those between commas. */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    const char *at = list;
+    while (at && (strncmp(at, name, n) || (at[n] && at[n] != ',')))
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    return at != NULL;
+}
+
 int standalone_bf16_rate(const char *isa)
 {
-    static const struct {
-        const char *name;
-        int rate;
-    } sets[] = {
-#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate) {#name, rate},
-#include "runtime/kernels/kernels.def"
-    };
     int largest = 0;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        for (const char *s = isa ? isa : sets[i].name; *s;) {
-            size_t n = strcspn(s, ",");
-            if (n == strlen(sets[i].name) && !strncmp(s, sets[i].name, n) && sets[i].rate > largest)
-                largest = sets[i].rate;
-            s += n + (s[n] == ',');
-        }
+#define KERNEL_VARIANT(name, built, base, dots, integer_dots, exact_base, unit, rate)                                  \
+    if ((!isa || is_listed(isa, #name)) && (rate) > largest)                                                           \
+        largest = rate;
+#include "runtime/kernels/kernels.def"
     return largest;
 }
 

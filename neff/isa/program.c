@@ -90,18 +90,6 @@ void program_set_io(struct program *p, int ninputs, const int *inputs, int noutp
     }
 }
 
-void program_left_out(const struct program *p, int bf16_rate, bool *left_out)
-{
-    memset(left_out, 0, sizeof *left_out * (size_t)p->nkernels);
-    for (int round = 0; round < 2; round++) /* those for other rates, but for those that are for this one too */
-        for (int r = 0; r < p->nregions; r++)
-            for (int i = 0; i < p->regions[r].nsteps; i++) {
-                const struct step *s = &p->regions[r].steps[i];
-                if (s->kind == STEP_LAUNCH && step_is_for(s, bf16_rate) == (round == 1))
-                    left_out[s->index] = round == 0;
-            }
-}
-
 void program_add_step(struct program *p, int region, enum step_kind kind, int index)
 {
     struct program_region *r = &p->regions[region];

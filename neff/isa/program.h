@@ -159,8 +159,6 @@ int program_add_region(struct program *p);
 /* Inputs and outputs of region 0, which exists: slots with names. */
 void program_set_io(struct program *p, int ninputs, const int *inputs, int noutputs,
                     const int *outputs);
-/* Of each kernel, whether there are launches of it, all for other rates: for who adds up what a run takes. */
-void program_left_out(const struct program *p, int bf16_rate, bool *left_out);
 void program_add_step(struct program *p, int region, enum step_kind kind, int index);
 void program_add_guard(struct program *p, const struct guard *g); /* copies */
 int program_add_state(struct program *p, struct program_state s);

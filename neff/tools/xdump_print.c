@@ -32,12 +32,18 @@ static double known(const int64_t *values, dim_t d)
     return v == DIM_NOT_BOUND || v < 0 ? 0 : (double)v;
 }
 
-/* Of each kernel, whether it is for processors that multiply bf16 faster than FP32, and another one for others. */
-static const bool *kernels_left_out(const struct dump *u)
+/* Of each kernel, whether it is launched where bf16 is no faster than FP32: one of several ways to a result is. */
+static const bool *launched_kernels(const struct dump *u)
 {
-    bool *left_out = ARENA_ARRAY(&u->p->arena, bool, u->p->nkernels + 1);
-    program_left_out(u->p, BF16_RATE, left_out);
-    return left_out;
+    const struct program *p = u->p;
+    bool *launched = ARENA_ARRAY(&u->p->arena, bool, p->nkernels + 1);
+    for (int r = 0; r < p->nregions; r++)
+        for (int i = 0; i < p->regions[r].nsteps; i++) {
+            const struct step *s = &p->regions[r].steps[i];
+            if (s->kind == STEP_LAUNCH && step_is_for(s, BF16_RATE))
+                launched[s->index] = true;
+        }
+    return launched;
 }
 
 struct dump_totals dump_count(const struct dump *u)
@@ -47,10 +53,10 @@ struct dump_totals dump_count(const struct dump *u)
     for (int i = 0; i < p->nslots; i++)
         if (p->slots[i].kind == SLOT_CONST && u->sizes[i] >= 0)
             t.weights += u->sizes[i], t.nweights++;
-    const bool *left_out = kernels_left_out(u);
+    const bool *launched = launched_kernels(u);
     for (int i = 0; i < p->nkernels; i++) {
         const struct kernel *k = &p->kernels[i];
-        if (!left_out[i]) {
+        if (launched[i]) {
             t.kernel_flops += known(u->values, k->flops);
             t.kernel_bytes += known(u->values, k->bytes);
         }
@@ -126,9 +132,9 @@ static void print_busy(const struct dump *u)
 {
     double busy[ENGINE_COUNT] = {0};
     const struct machine *m = machine_find(u->p->target ? u->p->target : "cpu");
-    const bool *left_out = kernels_left_out(u);
+    const bool *launched = launched_kernels(u);
     for (int i = 0; m && i < u->p->nkernels; i++)
-        if (!left_out[i])
+        if (launched[i])
             kernel_busy_ns(m, &u->p->kernels[i], u->values, busy);
     printf("engines     estimated busy in kernels:");
     for (int e = 0; e < ENGINE_COUNT; e++)

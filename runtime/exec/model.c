@@ -299,8 +299,6 @@ struct model *model_new(struct program *p, struct diag *d)
     find_deaths(m, &scratch);
     find_reads_of_calls(m);
     m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);
-    m->left_out = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);
-    program_left_out(p, BF16_RATE, m->left_out);
     m->kernel_symbols = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
     m->kernel_writes = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);
     m->kernel_uses = ARENA_ARRAY(&m->arena, struct slot_list, p->nkernels + 1);

@@ -30,7 +30,6 @@ struct model {
     bool has_runtime;                 /* there are dynamic slots */
     bool engine_threads;              /* see engine_threads.c */
     bool guard_operands;              /* of libraries' operators */
-    bool *left_out;                   /* by kernel: another one does the same where bf16 is no faster than FP32 */
     int bf16_rate;                    /* of new contexts; 0: that of the kernels */
     bool one_by_one;                  /* instructions run as they stand: in a plan for another program */
     bool *kernel_runtime;             /* per kernel: shapes known only while running */

@@ -13,19 +13,24 @@
 enum { WARMED_NS = 500000, SHORT_NS = 5000, SHORT_RUNS = 4 };
 enum { TURN_NS = 10, LAUNCH_NS = 300, CALL_NS = 500, CACHED_BYTES_PER_NS = 40, CACHED_FLOPS_PER_NS = 50 };
 
+static double launch_ns(const struct context *c, const struct step *s)
+{
+    const struct bound_kernel *k = s->kind == STEP_LAUNCH ? c->now->kernels[s->index] : NULL;
+    return k ? LAUNCH_NS + (double)k->flops / CACHED_FLOPS_PER_NS + (double)k->work_bytes / CACHED_BYTES_PER_NS +
+                   (double)k->steps * TURNS_A_STEP * TURN_NS
+             : 0; /* bound while running */
+}
+
 /* Time of a run on what lies in the caches, as far as sizes tell: those that kernels state, and the turns they take
  * whatever they state. */
 static double expected_ns(const struct context *c)
 {
     const struct program *p = c->m->p;
     double ns = 0;
-    for (int i = 0; i < p->nkernels; i++) {
-        const struct bound_kernel *k = c->now->kernels[i];
-        if (!k || c->m->left_out[i]) /* bound while running, or for some processors */
-            continue;
-        ns += LAUNCH_NS + (double)k->flops / CACHED_FLOPS_PER_NS +
-              (double)k->work_bytes / CACHED_BYTES_PER_NS + (double)k->steps * TURNS_A_STEP * TURN_NS;
-    }
+    for (int r = 0; r < p->nregions; r++)
+        for (int i = 0; i < p->regions[r].nsteps; i++)
+            if (step_is_for(&p->regions[r].steps[i], BF16_RATE)) /* alike on every processor */
+                ns += launch_ns(c, &p->regions[r].steps[i]);
     for (int i = 0; i < p->ncalls; i++) {
         const struct call *call = &p->calls[i];
         ns += CALL_NS;

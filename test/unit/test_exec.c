@@ -1,7 +1,9 @@
 /*
  * The runtime on programs built by hand: steps, slots and regions.
  */
+#include "neff/isa/asm.h"
 #include "runtime/exec/exec.h"
+#include "runtime/kernels/kernels.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -420,6 +422,55 @@ static void an_empty_graph_costs_little(void **state)
     model_free(m);
 }
 
+/* Three turns of a loop whose body doubles x on processors that multiply bf16 as fast as f32 or somewhat faster, and
+ * triples it on others; before it 1 is added, or on these 2. */
+static const char steps_for_rates[] =
+    "program \"steps\" target cpu\nnode 0 \"n\" \"n\"\noutputs \"y\"\n"
+    "slot %0 input \"x\" f32[4]\nslot %1 const i32[] = {0}\nslot %2 planned i32[]\nslot %3 planned f32[4] output\n"
+    "slot %4 const i32[] = {3}\nslot %5 planned bool[]\nslot %6 const i32[] = {1}\nslot %7 planned i32[]\n"
+    "slot %8 planned f32[4]\nslot %9 planned f32[4]\n"
+    "kernel 0 \"lt\" grid() vars 0 semaphores 0 flops 1 bytes 12 {\n"
+    "  dve.tensor_tensor dst=%5 bool[0](1:0), a=%2 i32[0](1:0), b=%4 i32[0](1:0), op=lt node 0\n}\n"
+    "kernel 1 \"count\" grid() vars 0 semaphores 0 flops 1 bytes 12 {\n"
+    "  dve.tensor_tensor dst=%7 i32[0](1:0), a=%2 i32[0](1:0), b=%6 i32[0](1:0), op=add node 0\n}\n"
+    "kernel 2 \"double\" grid() vars 0 semaphores 0 flops 4 bytes 48 {\n"
+    "  dve.tensor_scalar dst=%8 f32[0](4:1), src=%3 f32[0](4:1), scalar0=2, scalar1=0, op0=mul, op1=identity\n}\n"
+    "kernel 3 \"triple\" grid() vars 0 semaphores 0 flops 4 bytes 48 {\n"
+    "  dve.tensor_scalar dst=%8 f32[0](4:1), src=%3 f32[0](4:1), scalar0=3, scalar1=0, op0=mul, op1=identity\n}\n"
+    "kernel 4 \"one\" grid() vars 0 semaphores 0 flops 4 bytes 48 {\n"
+    "  dve.tensor_scalar dst=%9 f32[0](4:1), src=%0 f32[0](4:1), scalar0=1, scalar1=0, op0=add, op1=identity\n}\n"
+    "kernel 5 \"two\" grid() vars 0 semaphores 0 flops 4 bytes 48 {\n"
+    "  dve.tensor_scalar dst=%9 f32[0](4:1), src=%0 f32[0](4:1), scalar0=2, scalar1=0, op0=add, op1=identity\n}\n"
+    "call 0 while(%1, %9) -> (_, %3) regions 1, 2 node 0\n"
+    "region 0 (%0) -> (%3) {\n launch 4 bf16 0 to 200\n launch 5 bf16 200 to 0\n call 0\n}\n"
+    "region 1 (%2, %3) -> (%5) {\n launch 0\n}\n"
+    "region 2 (%2, %3) -> (%7, %8) {\n launch 1\n launch 2 bf16 0 to 200\n launch 3 bf16 200 to 0\n}\n";
+
+static void leaves_out_steps_for_other_rates(void **state)
+{
+    static const int rates[] = {0, BF16_RATE, 199, 200, MAX_BF16_RATE};
+    for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        struct diag d = {0};
+        struct program *p = program_parse(steps_for_rates, sizeof steps_for_rates - 1, "test", &d);
+        if (!p)
+            fail_msg("%s", d.text);
+        struct model *m = model_new(p, &d);
+        assert_non_null(m);
+        model_set_bf16_rate(m, rates[r]); /* 0: that of the kernels */
+        struct context *c = context_new(m, 1, &d);
+        float v[4] = {1, -2, 3, 0.5f};
+        struct tensor x = floats(v, 4);
+        assert_non_null(c);
+        if (!context_set_input(c, 0, &x, &d) || !context_run(c, &d))
+            fail_msg("%s", d.text);
+        bool fast = (rates[r] ? rates[r] : kernels_get()->bf16_rate) >= 200;
+        for (int i = 0; i < 4; i++)
+            assert_true(((float *)context_output(c, 0)->data)[i] == (fast ? 27 * (v[i] + 2) : 8 * (v[i] + 1)));
+        context_free(c);
+        model_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +484,7 @@ int main(void)
         cmocka_unit_test(copies_inputs_to_outputs),
         cmocka_unit_test(repeated_runs_allocate_nothing),
         cmocka_unit_test(an_empty_graph_costs_little),
+        cmocka_unit_test(leaves_out_steps_for_other_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

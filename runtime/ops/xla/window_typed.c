@@ -219,25 +219,36 @@ static bool combine_all(const struct window_frame *f, enum op op, enum kernel_co
     return true;
 }
 
-/* Floats of 16 bits by way of f32, in which the sum or product of two is exact or rounds as it would have at once. */
+/* A tensor of floats of 16 bits in f32; such a tensor from f32; the rounding to its type. */
+static bool widened(const struct tensor *t, struct work *w, struct tensor *wide)
+{
+    *wide = tensor_view(DT_F32, t->rank, t->dims, WORK(w, float, tensor_count(t)));
+    if (wide->data)
+        kernels_get()->convert[t->dtype == DT_BF16 ? CONVERT_f32_from_bf16 : CONVERT_f32_from_f16](
+            wide->data, 1, t->data, 1, (size_t)tensor_count(t));
+    return wide->data != NULL;
+}
+
+static void narrow(const struct tensor *wide, struct tensor *t)
+{
+    kernels_get()->convert[t->dtype == DT_BF16 ? CONVERT_bf16_from_f32 : CONVERT_f16_from_f32](
+        t->data, 1, wide->data, 1, (size_t)tensor_count(t));
+}
+
+static enum kernel_convert rounding_to(int dtype)
+{
+    return dtype == DT_BF16 ? CONVERT_bf16_round : CONVERT_f16_round;
+}
+
+/* By way of f32, in which the sum or product of two is exact or rounds as it would have at once. */
 static bool combine_short(const struct window_frame *f, enum op op, const struct tensor *x, struct tensor *y,
                           struct work *w)
 {
-    const bool bf16 = x->dtype == DT_BF16;
-    const enum kernel_convert rounding =
-        op != OP_add && op != OP_mul ? CONVERT_COUNT : bf16 ? CONVERT_bf16_round : CONVERT_f16_round;
-    struct tensor wide_x = tensor_view(DT_F32, x->rank, x->dims, WORK(w, float, tensor_count(x)));
-    struct tensor wide_y = tensor_view(DT_F32, y->rank, y->dims, WORK(w, float, tensor_count(y)));
-    if (!wide_x.data || !wide_y.data)
+    const enum kernel_convert rounding = op == OP_add || op == OP_mul ? rounding_to(x->dtype) : CONVERT_COUNT;
+    struct tensor wide_x, wide_y;
+    if (!widened(x, w, &wide_x) || !widened(y, w, &wide_y) || !combine_all(f, op, rounding, &wide_x, &wide_y))
         return false;
-    const struct kernel_table *k = kernels_get();
-    const enum kernel_convert widen = bf16 ? CONVERT_f32_from_bf16 : CONVERT_f32_from_f16;
-    k->convert[widen](wide_x.data, 1, x->data, 1, (size_t)tensor_count(x));
-    k->convert[widen](wide_y.data, 1, y->data, 1, (size_t)tensor_count(y));
-    if (!combine_all(f, op, rounding, &wide_x, &wide_y))
-        return false;
-    k->convert[bf16 ? CONVERT_bf16_from_f32 : CONVERT_f16_from_f32](y->data, 1, wide_y.data, 1,
-                                                                    (size_t)tensor_count(y));
+    narrow(&wide_y, y);
     return true;
 }
 
@@ -361,16 +372,6 @@ static bool scatter_f32(const struct window_frame *f, enum kernel_convert roundi
     return true;
 }
 
-/* t in f32. */
-static bool widened(const struct tensor *t, struct work *w, struct tensor *wide)
-{
-    *wide = tensor_view(DT_F32, t->rank, t->dims, WORK(w, float, tensor_count(t)));
-    if (wide->data)
-        kernels_get()->convert[t->dtype == DT_BF16 ? CONVERT_f32_from_bf16 : CONVERT_f32_from_f16](
-            wide->data, 1, t->data, 1, (size_t)tensor_count(t));
-    return wide->data != NULL;
-}
-
 bool window_scatter(const struct window_frame *f, enum op select, enum op combine, const struct tensor *x,
                     const struct tensor *source, struct tensor *y, struct work *w)
 {
@@ -378,12 +379,9 @@ bool window_scatter(const struct window_frame *f, enum op select, enum op combin
     int64_t *room = WORK(w, int64_t, window_scatter_room(x));
     if (!room || !dtype_is_short_float(x->dtype))
         return room && scatter_f32(f, CONVERT_COUNT, select, combine, x, source, y, room);
-    const bool bf16 = x->dtype == DT_BF16;
     if (!widened(x, w, &wide_x) || !widened(source, w, &wide_source) || !widened(y, w, &wide_y) ||
-        !scatter_f32(f, bf16 ? CONVERT_bf16_round : CONVERT_f16_round, select, combine, &wide_x, &wide_source, &wide_y,
-                     room))
+        !scatter_f32(f, rounding_to(x->dtype), select, combine, &wide_x, &wide_source, &wide_y, room))
         return false;
-    kernels_get()->convert[bf16 ? CONVERT_bf16_from_f32 : CONVERT_f16_from_f32](
-        y->data, 1, wide_y.data, 1, (size_t)tensor_count(y));
+    narrow(&wide_y, y);
     return true;
 }

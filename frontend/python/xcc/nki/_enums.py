@@ -37,6 +37,11 @@ class oob_mode(enum.Enum):  # noqa: N801
     skip = 1
 
 
+def skips(mode: object) -> bool:
+    """Whether an oob_mode, or its name, leaves out what lies beyond a tensor."""
+    return getattr(mode, "name", mode) == "skip"
+
+
 class matmul_perf_mode(enum.Enum):  # noqa: N801
     none = 0
     double_row = 1

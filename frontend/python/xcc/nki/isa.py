@@ -15,7 +15,7 @@ from ._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _em
 from ._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
 from ._cores import core_barrier, sendrecv  # noqa: F401
 from ._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
-                     matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
+                     matmul_perf_mode, nc_version, oob_mode, reduce_cmd, skips as _skips)
 from ._errors import NkiTypeError, error as _error, module_names as _module_names
 from ._index import Expr as _Expr, Mask as _Mask
 from ._keywords import check_keywords as _check_keywords
@@ -447,7 +447,7 @@ def dma_copy(*, dst: _View, src: Any, mask: Any = None, dst_rmw_op: Any = None, 
         how = _op_name(dst_rmw_op, "dma_copy")
         if how != "add":
             raise _error("dma_copy", "dst_rmw_op is %r; only np.add exists" % (dst_rmw_op,), NkiTypeError)
-    _emit_dma(dst, src, "dma_copy", mask, how, getattr(oob_mode, "name", "error") == "skip")
+    _emit_dma(dst, src, "dma_copy", mask, how, _skips(oob_mode))
 
 
 def _tiled_offloaded_memcpy(src: _View, dst: _View, dtype: Any = None, **kw: Any) -> None:

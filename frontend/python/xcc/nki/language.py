@@ -15,6 +15,7 @@ from . import _compute, _cores, _math, _move, _random, _special
 from ._buffers import Buffer, hbm, private_hbm, psum, sbuf, shared_hbm
 from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_number as _is_number, number as _number
 from ._core import result as _result, shape_on_chip as _shape_on_chip
+from ._enums import skips as _skips
 from ._errors import NkiError, NkiTypeError, error as _error, module_names as _module_names
 from ._index import Expr as _Expr, Mask as _Mask, arange, ds, mgrid, to_int as _to_int
 from ._keywords import check_keywords as _check_keywords
@@ -219,10 +220,6 @@ def load(src: tensor, *, mask: Any = None, dtype: Any = None, mode: Any = None, 
 def store(dst: tensor, value: Any, *, mask: Any = None, mode: Any = None, **kw: Any) -> None:
     """Writes a tile, or a number, to a tensor in HBM. mode: of nisa.oob_mode; skip stores nothing where an index lies beyond."""
     _move.store(dst, value, mask, skip=_skips(mode))
-
-
-def _skips(mode: Any) -> bool:
-    return getattr(mode, "name", mode) == "skip"
 
 
 def atomic_rmw(dst: tensor, value: Any, op: Any = None, *, mask: Any = None, **kw: Any) -> None:

@@ -14,7 +14,7 @@ from .._core import as_tile as _as_tile, emit_copy as _emit_copy, emit_dma as _e
 from .._core import number as _number, result as _result, shape_on_chip as _shape_on_chip
 from .._cores import core_barrier, sendrecv  # noqa: F401
 from .._enums import (constants, dge_mode, dma_engine, engine, engine_name as _engine_name, get_nc_sub_version, get_nc_version,  # noqa: F401
-                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd)
+                      matmul_perf_mode, nc_version, oob_mode, reduce_cmd, skips as _skips)
 from .._errors import NkiError as NkiValidationError, NkiTypeError, error as _error, module_names as _module_names  # noqa: F401
 from .._errors import shape_error as _shape_error
 from .._index import Expr as _Expr, Mask as _Mask
@@ -411,10 +411,6 @@ def rand_set_state(src_seeds: _View, engine: Any = engine.gpsimd, name: Any = No
 def rand_get_state(dst: _View, engine: Any = engine.gpsimd, name: Any = None, **kw: Any) -> None:
     """dst = what rand_set_state takes to let the generator go on from here; other numbers than the hardware's."""
     _random.store_state(_generator_of(engine), _as_tile(dst, "rand_get_state", "dst"), "rand_get_state")
-
-
-def _skips(mode: Any) -> bool:
-    return getattr(mode, "name", mode) == "skip"
 
 
 def dma_copy(dst: _View, src: _View, priority: Any = None, oob_mode: Any = oob_mode.error, dge_mode: Any = None, engine: Any = None,
