@@ -32,6 +32,7 @@ struct caster {
     struct casts casts;
     const bool *sizes; /* value id -> a size is computed from it, of the values before the pass */
     int nsizes;
+    bool *full; /* value id -> FP32 before the pass, of nsizes values; NULL: nobody asks */
     const struct region **branches; /* those that hold products */
     int nbranches, branches_cap;
     int nodes;  /* how many were cast */
@@ -544,12 +545,25 @@ static bool keeps_types(const struct node *n)
     return (op_infos[n->op].flags & (OPF_REGIONS | OPF_IMPURE)) != 0;
 }
 
+static bool note_full(struct node *n, void *user)
+{
+    struct caster *c = user;
+    for (int i = 0; i < n->nout; i++)
+        c->full[n->out[i]->id] = is_f32(n->out[i]);
+    return true;
+}
+
+/* FP32 in the model, and of the cast type by now. */
+static bool was_cast(const struct caster *c, const struct value *v)
+{
+    return v && v->def && v->id < c->nsizes && c->full[v->id] && v->type.dtype == c->o->cast_type;
+}
+
 /* An operator that wants FP32 operands, or the model's output: back from the cast type. */
 static bool restore_operands(struct caster *c, struct node *n)
 {
     for (int i = 0; i < n->nin; i++) {
-        if (!n->in[i] || n->in[i]->type.kind != VK_TENSOR ||
-            n->in[i]->type.dtype != c->o->cast_type || !n->in[i]->def)
+        if (!was_cast(c, n->in[i]))
             continue;
         struct value *v = emit_cast(n, n->in[i], DT_F32, c->d);
         if (!v)
@@ -592,6 +606,10 @@ bool pass_autocast(struct graph *g, const struct options *o, struct diag *d)
     c.nsizes = g->next_value;
     c.sizes = size_sources(g, &scratch);
     bool all = o->auto_cast == CAST_ALL && stored(&c);
+    if (all) {
+        c.full = ARENA_ARRAY(&scratch, bool, c.nsizes);
+        for_each_node(g->main, note_full, &c);
+    }
     bool ok = for_each_node(g->main, all ? visit_all : visit_product, &c) &&
               (all || !stored(&c) || move_casts(&c));
     arena_free(&scratch);

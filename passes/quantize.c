@@ -155,6 +155,17 @@ static struct value *emit_computed(struct quantizer *q, struct node *n, struct v
     return emit2(n, OP_matmul, a, b, q->d);
 }
 
+/* What is rounded to integers of 8 bits is no value of the model: --auto-cast all leaves it as it is. */
+static void keep_digits(struct quantizer *q, const struct value *scaled)
+{
+    struct value *sums = scaled->def->in[0];
+    if (q->o->auto_cast != CAST_ALL)
+        return;
+    attr_set_int(&q->g->arena, &scaled->def->attrs, "keep_fp32", 1);
+    if (sums->def && sums->def->op != OP_cast)
+        attr_set_int(&q->g->arena, &sums->def->attrs, "keep_fp32", 1);
+}
+
 static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
 {
     if (n->op != OP_qlinear_matmul || !single_constant(n->in[6]) || !single_constant(n->in[7]) ||
@@ -165,6 +176,8 @@ static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
     if (!y)
         return !diag_failed(q->d);
     y = emit2(n, OP_mul, y, constant_scalar(q->g, DT_F32, (double)*factor), q->d);
+    if (y)
+        keep_digits(q, y);
     return y && node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]},
                                      3, NULL, n->name, q->d));
 }
@@ -222,6 +235,7 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
     struct value *y = emit_scaled(q, n, sums, &p, factors);
     if (!y)
         return false;
+    keep_digits(q, y);
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
     return node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3,
                                 NULL, n->name, q->d));

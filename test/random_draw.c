@@ -662,21 +662,23 @@ static const struct random_family families[] = {
     {draw_input, 1, {OP_identity}},
 };
 
-static const struct random_family *draw_family(struct recipe *r)
+static const struct random_family *draw_family(struct recipe *r, bool narrow)
 {
     const struct {
         const struct random_family *rows;
         int n;
     } lists[] = {{families, sizeof families / sizeof *families},
                  {typed_families, typed_families_count},
-                 {quantised_families, quantised_families_count}};
+                 {quantised_families, quantised_families_count},
+                 {narrow_families, narrow_families_count}};
     enum { LISTS = sizeof lists / sizeof *lists };
+    const int first = narrow ? LISTS - 1 : 0, end = narrow ? LISTS : LISTS - 1;
     int total = 0;
-    for (int k = 0; k < LISTS; k++)
+    for (int k = first; k < end; k++)
         for (int i = 0; i < lists[k].n; i++)
             total += lists[k].rows[i].weight;
     int at = random_below(r, total);
-    for (int k = 0;; k++)
+    for (int k = first;; k++)
         for (int i = 0; i < lists[k].n; i++) {
             if (at < lists[k].rows[i].weight)
                 return &lists[k].rows[i];
@@ -684,7 +686,7 @@ static const struct random_family *draw_family(struct recipe *r)
         }
 }
 
-bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)
+bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, bool narrow, struct diag *d)
 {
     *r = (struct recipe){.state = seed * 0x2545F4914F6CDD1Du + 1};
     r->scratch = graph_new();
@@ -692,10 +694,11 @@ bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d)
         return fail(d, "out of memory");
     if (!r->scratch->main)
         r->scratch->main = region_new(r->scratch, NULL);
-    draw_input(r, OP_COUNT);
+    if (!narrow)
+        draw_input(r, OP_COUNT);
     for (int tries = 0, made = 0; made < nodes && tries < 20 * nodes && r->n < MAX_ITEMS - 8;
          tries++) {
-        const struct random_family *f = draw_family(r);
+        const struct random_family *f = draw_family(r, narrow && random_below(r, 4));
         int nops = 1;
         while (nops < 20 && f->ops[nops])
             nops++;

@@ -43,7 +43,8 @@ struct recipe {
 
 enum symbols { CONSTANT_DIMS, EQUAL_SIZES, DISTINCT };
 
-bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, struct diag *d);
+/* narrow: mostly products of floats of 16 bits with what follows them. */
+bool recipe_draw(struct recipe *r, uint64_t seed, int nodes, bool narrow, struct diag *d);
 void recipe_free(struct recipe *r);
 int random_below(struct recipe *r, int n);
 /*

@@ -20,6 +20,10 @@ extern const int typed_families_count;
 extern const struct random_family quantised_families[];
 extern const int quantised_families_count;
 
+/* Floats of 16 bits: products with what follows them, and what is rounded once (random_narrow.c). */
+extern const struct random_family narrow_families[];
+extern const int narrow_families_count;
+
 struct wish {
     int dtype; /* DT_NONE: any */
     int min_rank, max_rank, flags;

@@ -2,7 +2,10 @@
  * Random graphs, compiled and run at every -O level, with constant and with symbolic dims, against
  * the plain routines.
  *
- *   random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--keep DIR]
+ *   random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--auto-cast none|matmult|all] [--narrow 0|1]
+ *                 [--keep DIR]
+ *
+ * --narrow 1: mostly products of floats of 16 bits with what follows them (random_narrow.c).
  *
  * A graph that fails is cut down while it still fails, and written as DIR/random_SEED.xir. Every
  * check runs in a process of its own: a crash is a failure like others. Exit status 1 when any
@@ -25,6 +28,8 @@ struct way { /* of compiling */
 };
 
 static const char *target = "cpu";
+static int auto_cast = CAST_NONE;
+static bool narrow;
 
 /* ---- the reference ---- */
 
@@ -79,7 +84,7 @@ static double magnitude(const struct recipe *r)
 /* What a few roundings to the narrowest type of the graph amount to: fused operators skip some. */
 static double roundings(const struct recipe *r)
 {
-    double max = 1e-3;
+    double max = auto_cast == CAST_NONE ? 1e-3 : 8.0 / (1 << 8);
     for (int i = 0; i < r->n; i++) {
         double one = !r->items[i].alive                  ? 0
                      : r->items[i].type.dtype == DT_BF16 ? 8.0 / (1 << 8)
@@ -103,9 +108,10 @@ static bool same(const struct item *it, int number, const struct tensor *got, do
         return fail(d, "y%d is %s, expected %s", number, tensor_type_text(got, a, sizeof a),
                     tensor_type_text(want, b, sizeof b));
     bool exact = !dtype_is_float(want->dtype);
+    double most = auto_cast == CAST_ALL && exact && dtype_info(want->dtype)->bits == 8; /* what is quantised */
     for (int64_t k = 0; k < tensor_count(want); k++) {
         double x = tensor_f64(got, k), y = tensor_f64(want, k);
-        if (exact ? x != y : !(fabs(x - y) <= scale))
+        if (!(fabs(x - y) <= (exact ? most : scale)))
             return fail(d, "y%d (%s) element %lld: %.9g, expected %.9g", number, op_name(it->op),
                         (long long)k, x, y);
     }
@@ -132,7 +138,8 @@ static bool check_here(struct recipe *r, struct way w, const bool *result, struc
 {
     const struct machine *machine = machine_find(target);
     struct options o = {
-        .opt_level = w.level, .verify_passes = true, .strict_target = machine->strict};
+        .opt_level = w.level, .verify_passes = true, .strict_target = machine->strict, .auto_cast = auto_cast,
+        .cast_type = DT_BF16};
     struct graph *g = recipe_build(r, w.symbols, result, d);
     if (!g)
         return true; /* symbols where inference wants to know */
@@ -230,7 +237,7 @@ static enum outcome try_seed(uint64_t seed, int nodes, const char *folder)
     char why[2048];
     bool result[MAX_ITEMS] = {false}, used[MAX_ITEMS] = {false};
     enum outcome outcome = NOT_USED;
-    if (recipe_draw(&r, seed, 1 + (int)(seed * 7 % (uint64_t)nodes), &d) && compute(&r, &d)) {
+    if (recipe_draw(&r, seed, 1 + (int)(seed * 7 % (uint64_t)nodes), narrow, &d) && compute(&r, &d)) {
         for (int i = 0; i < r.n; i++)
             for (int k = 0; k < r.items[i].nin; k++)
                 if (r.items[i].in[k] >= 0)
@@ -276,12 +283,16 @@ int main(int argc, char **argv)
             nodes = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--target"))
             target = argv[i + 1];
+        else if (!strcmp(argv[i], "--narrow"))
+            narrow = atoi(argv[i + 1]) != 0;
+        else if (!strcmp(argv[i], "--auto-cast"))
+            auto_cast = !strcmp(argv[i + 1], "all") ? CAST_ALL : !strcmp(argv[i + 1], "matmult") ? CAST_MATMULT : CAST_NONE;
         else if (!strcmp(argv[i], "--keep"))
             folder = argv[i + 1];
     }
     if (!machine_find(target) || count < 1 || nodes < 1) {
-        fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--nodes N] [--target "
-                        "MACHINE] [--keep DIR]\n");
+        fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] "
+                        "[--auto-cast none|matmult|all] [--narrow 0|1] [--keep DIR]\n");
         return 2;
     }
     for (int i = 0; i < count; i++)
