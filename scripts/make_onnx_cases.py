@@ -309,6 +309,7 @@ for name,t,low,xz,yz in (('u8',np.uint8,0,120,30),('i8',np.int8,-128,3,-128)): #
     case('QLinearSoftmax_steps_'+name,[M('QLinearSoftmax',['x','xs','xz','ys','yz'],['y'],axis=-1,opset=13)],{'x':x,'xs':F(.03),'xz':np.array(xz,t),'ys':np.array(1/255,np.float32),'yz':np.array(yz,t)},['y'],opsets=MS)
 for dims in ((5,),(4,5),(2,3,4),(2,3,2,2,2)): # the default axes are 0, 2 and 3, of these those that there are
     case('MeanVarianceNormalization_rank%d'%len(dims),[h.make_node('MeanVarianceNormalization',['x'],['y'])],{'x':f32(*dims)},['y'],opsets=(('',13),))
+case('MeanVarianceNormalization_large',[h.make_node('MeanVarianceNormalization',['x'],['y'])],{'x':(np.random.default_rng(1).standard_normal((2,3,4,5))*2e4).clip(-6e4,6e4).astype(np.float16)},['y'],rtol=2e-3,atol=1e-3)
 case('GRU_lengths',[h.make_node('GRU',['x','w','r','','l'],['y','z'],hidden_size=4,direction='bidirectional')],{'x':f32(5,3,2),'l':np.array([5,0,3],np.int32)},['y','z'],opsets=(('',14),),
      inits=[nh.from_array(f32(2,12,2),'w'),nh.from_array(f32(2,12,4),'r')])
 

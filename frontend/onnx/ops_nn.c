@@ -72,14 +72,21 @@ bool lower_group_norm_18(struct onnx_node *n)
     return b_done(n, b_op(n->b, OP_group_norm, in, 3, &n->attrs));
 }
 
+/* In FP32, where x has 16 bits: their squares, and powers, are no numbers of such a type. */
+static struct value *in_full(struct onnx_node *n, struct value *x)
+{
+    return dtype_is_short_float(b_dtype(x)) ? b_cast(n->b, x, DT_F32) : x;
+}
+
+/* The mean of squares less the squared mean is the mean of the squares of what is centred, and that is not negative. */
 static bool normalise(struct onnx_node *n, const int64_t *axes, int count)
 {
-    struct value *x = n->in[0];
-    struct value *mean = b_reduce(n->b, OP_reduce_mean, x, axes, count, true);
-    struct value *squares = b_reduce(n->b, OP_reduce_mean, b_mul(n->b, x, x), axes, count, true);
-    struct value *deviation = b_1(n->b, OP_sqrt, b_sub(n->b, squares, b_mul(n->b, mean, mean)));
-    struct value *centred = b_sub(n->b, x, mean);
-    return b_done(n, b_div(n->b, centred, b_add(n->b, deviation, b_like(n->b, x, 1e-9))));
+    struct value *x = in_full(n, n->in[0]);
+    struct value *centred = b_sub(n->b, x, b_reduce(n->b, OP_reduce_mean, x, axes, count, true));
+    struct value *variance = b_reduce(n->b, OP_reduce_mean, b_mul(n->b, centred, centred), axes, count, true);
+    struct value *deviation = b_1(n->b, OP_sqrt, variance);
+    struct value *y = b_div(n->b, centred, b_add(n->b, deviation, b_like(n->b, x, 1e-9)));
+    return b_done(n, b_cast(n->b, y, b_dtype(n->in[0])));
 }
 
 bool lower_mean_variance(struct onnx_node *n)
@@ -152,9 +159,10 @@ bool lower_global_lp_pool(struct onnx_node *n)
         return b_done(n, b_1(n->b, OP_abs, x));
     if (p == 1 || p == 2)
         return b_done(n, b_reduce(n->b, p == 1 ? OP_reduce_l1 : OP_reduce_l2, x, axes, count, true));
+    x = in_full(n, x);
     struct value *powers = b_2(n->b, OP_pow, b_1(n->b, OP_abs, x), b_like(n->b, x, p));
     struct value *sum = b_reduce(n->b, OP_reduce_sum, powers, axes, count, true);
-    return b_done(n, b_2(n->b, OP_pow, sum, b_like(n->b, x, 1 / p)));
+    return b_done(n, b_cast(n->b, b_2(n->b, OP_pow, sum, b_like(n->b, x, 1 / p)), b_dtype(n->in[0])));
 }
 
 /* p was a float, and the kernel could be left to the imagination. */
