@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random ONNX models against ONNX Runtime, or onnx's reference evaluator where that is absent.
 
-fuzz_peer.py FOLDER [COUNT] [FIRST_SEED] writes FOLDER/{exact,half}/SEED/ as `xcc test` reads them; a model with
+fuzz_peer.py FOLDER [COUNT] [FIRST_SEED [narrow]] writes FOLDER/{exact,half}/SEED/ as `xcc test` reads them; a model with
 16-bit floats is in half/. Every node is run by the reference evaluator while drawing, so that its types and shapes
-are known; a node that the evaluator refuses is not drawn. scripts/fuzz-graphs --peer runs xcc on what this writes.
+are known; a node that the evaluator refuses is not drawn. narrow: products of f16 with what follows them, transforms,
+pools with indices and other operators that need operands of their own. scripts/fuzz-graphs --peer runs xcc on what this writes.
 """
 import os
 import random
@@ -357,6 +358,153 @@ def draw_scan(d):
     return d.node("Scan", [start, a], 2, body=body, num_scan_inputs=1)
 
 
+LENGTHS = list(range(1, 16)) + [21, 22, 26, 30, 35, 36, 49, 60, 64, 77, 91, 97, 105, 120, 121, 128, 143, 210, 243, 256, 360]
+
+
+def draw_dft(d):
+    """Lengths of many factors, cut or padded with zeros, along any axis but the last."""
+    dtype = d.r.choice(["float32", "float64"])
+    shape = [d.r.randint(1, 3) for _ in range(d.r.randint(1, 2))] + [1 + (d.r.randint(0, 1))]
+    axis = d.r.randrange(len(shape) - 1)
+    shape[axis] = d.r.choice(LENGTHS)
+    length = d.const(np.array(d.r.choice(LENGTHS))) if d.r.random() < 0.3 else ""
+    inverse = d.r.random() < 0.3
+    onesided = not inverse and shape[-1] == 1 and d.r.random() < 0.5
+    return d.node("DFT", [d.input(dtype, shape), length, d.const(np.array(axis))], inverse=int(inverse),
+                  onesided=int(onesided))
+
+
+def narrow(d, *shape):
+    return d.input(d.r.choice(["float16", "float16", "float32"]), list(shape))
+
+
+def draw_tail(d):
+    """What follows a product: biases, residuals, activations, casts and back."""
+    for _ in range(d.r.randint(0, 4)):
+        y = list(d.values)[-1]
+        v = d.values[y]
+        what = d.r.randrange(6)
+        if what == 0:
+            bias = d.data(v.dtype, [v.shape[1], 1, 1] if v.ndim == 4 else [v.shape[-1]])
+            d.node(d.r.choice(["Add", "Mul"]), [y, d.const(bias)])
+        elif what == 1:
+            d.node(d.r.choice(["Add", "Sub", "Mul"]), [y, d.input(v.dtype.name, v.shape)])
+        elif what == 2:
+            d.node("Clip", [y, d.const(np.array(-1, v.dtype)), d.const(np.array(3, v.dtype))])
+        elif what == 3:
+            to = d.r.choice(["float16", "float32"])
+            d.node("Cast", [y], to=h.np_dtype_to_tensor_dtype(np.dtype(to)))
+        elif what == 4 and v.ndim == 4 and min(v.shape[2:]) > 2:
+            d.node(d.r.choice(["MaxPool", "AveragePool"]), [y], kernel_shape=[2, 3], strides=[d.r.randint(1, 2)] * 2)
+        else:
+            d.node(d.r.choice(["Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Neg"]), [y])
+    return True
+
+
+def draw_narrow_conv(d):
+    c, m = d.r.choice([1, 3, 8, 16, 32]), d.r.choice([1, 4, 8, 16, 24])
+    a = narrow(d, d.r.randint(1, 2), c, d.r.randint(3, 15), d.r.randint(3, 15))
+    t = d.values[a].dtype
+    size = d.r.choice([3, 3, 3, 1, 2])
+    pads = [1] * 4 if size == 3 else [d.r.randint(0, size - 1) for _ in range(4)]
+    weights = d.const(d.data(t, [m, c, size, size]) / t.type(4 * size))
+    return d.node("Conv", [a, weights] + [d.const(d.data(t, [m]))] * d.r.randint(0, 1), pads=pads,
+                  strides=[1 if size == 3 else d.r.randint(1, 2)] * 2) and draw_tail(d)
+
+
+def draw_narrow_matmul(d):
+    k = d.r.choice([1, 2, 7, 16, 33, 64, 100])
+    a = narrow(d, *([d.r.randint(1, 3)] if d.r.random() < 0.5 else []), d.r.choice([1, 3, 8, 17, 40]), k)
+    t = d.values[a].dtype
+    b = d.data(t, [k, d.r.choice([1, 5, 16, 33, 64])]) / t.type(4)
+    return d.node("MatMul", [a, d.const(b) if d.r.random() < 0.8 else d.input(t.name, b.shape)]) and draw_tail(d)
+
+
+def draw_norms(d):
+    """Of f16 too; values whose squares f16 does not hold."""
+    c = d.r.choice([2, 4, 6])
+    a = narrow(d, d.r.randint(1, 2), c, d.r.randint(2, 6), d.r.randint(4, 12))
+    t = d.values[a].dtype
+    if d.r.random() < 0.5:
+        d.values[a] = (d.values[a] * 5000).astype(t)
+    op = d.r.choice(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "LpNormalization", "Softmax"])
+    if op in ("LpNormalization", "Softmax"):
+        return d.node(op, [a], axis=d.r.randint(-2, -1))
+    n = d.values[a].shape[-1] if op[0] == "L" else c
+    scale, bias = (d.const(d.data(t, [n])) for _ in range(2))
+    return d.node(op, [a, scale, bias], **({"num_groups": 2} if op[0] == "G" else {}))
+
+
+def draw_pool_indices(d):
+    dtype = d.r.choice(["float32", "float16", "int8", "uint8", "float64"])
+    a = d.input(dtype, [d.r.randint(1, 2), d.r.randint(1, 3), d.r.randint(3, 12), d.r.randint(3, 12)])
+    kernel = [d.r.randint(1, 3), d.r.randint(1, 3)]
+    pads = [d.r.randint(0, k // 2) for k in kernel * 2]
+    return d.node("MaxPool", [a], 2, exact=True, kernel_shape=kernel, strides=[d.r.randint(1, 3), d.r.randint(1, 3)],
+                  pads=pads, dilations=[d.r.randint(1, 2) if min(d.values[a].shape[2:]) > 5 else 1] * 2)
+
+
+def draw_deform(d):
+    group = d.r.choice([1, 1, 2])
+    c, m, size, n = group * d.r.randint(1, 3), group * d.r.randint(1, 4), d.r.randint(1, 3), d.r.randint(1, 2)
+    height, width, pad, stride = d.r.randint(4, 9), d.r.randint(4, 9), d.r.randint(0, 1), d.r.randint(1, 2)
+    rows, columns = ((x + 2 * pad - size) // stride + 1 for x in (height, width))
+    offset_group = d.r.choice([1, c])
+    taps = offset_group * size * size
+    ins = [d.input("float32", [n, c, height, width]), d.const(d.data("float32", [m, c // group, size, size])),
+           d.input("float32", [n, 2 * taps, rows, columns])]
+    if d.r.random() < 0.6:
+        ins.append(d.const(d.data("float32", [m])))
+        if d.r.random() < 0.6:
+            ins.append(d.input("float32", [n, taps, rows, columns]))
+    return d.node("DeformConv", ins, kernel_shape=[size] * 2, pads=[pad] * 4, strides=[stride] * 2, group=group,
+                  offset_group=offset_group)
+
+
+def draw_top(d):
+    dtype = d.r.choice(["float16", "float32", "float64", "int64", "int32"])
+    a = d.input(dtype, [d.r.randint(1, 4), d.r.choice([1, 5, 30, 100, 700])])
+    k = d.r.randint(1, d.values[a].shape[1])
+    return d.node("TopK", [a, d.const(np.array([k]))], 2, exact=True, axis=-1, largest=d.r.randint(0, 1), sorted=1)
+
+
+def draw_half_quant(d):
+    t = d.r.choice([np.float16, np.float32])
+    a = d.input(t.__name__, [d.r.randint(1, 4), d.r.randint(1, 40)])
+    # in f16 the quotient is one of f16, which ONNX Runtime does not round
+    scale = d.const(t(d.r.choice([.25, .5, .1] if t == np.float32 else [.25, .5])))
+    zero = d.const(np.array(d.r.randint(0, 3), d.r.choice(["int8", "uint8"])))
+    return d.node("QuantizeLinear", [a, scale, zero], exact=True) and \
+        d.node("DequantizeLinear", [list(d.values)[-1], scale, zero])
+
+
+def draw_resize(d):
+    a = narrow(d, 1, d.r.randint(1, 4), d.r.randint(2, 7), d.r.randint(2, 7))
+    scales = np.array([1, 1, d.r.choice([1, 2, 3, .5, 1.5]), d.r.choice([1, 2, 4, .5])], np.float32)
+    return d.node("Resize", [a, "", d.const(scales)], mode=d.r.choice(["nearest", "linear"]), nearest_mode="floor",
+                  coordinate_transformation_mode=d.r.choice(["asymmetric", "half_pixel", "align_corners"]))
+
+
+def draw_scatter(d):
+    a = d.input(d.r.choice(["float32", "float16", "int64"]), [d.r.randint(2, 6), d.r.randint(2, 6)])
+    v = d.values[a]
+    n = d.r.randint(1, 5)
+    reduction = d.r.choice(["none", "add", "max", "min", "mul"])
+    rows = d.rng.permutation(v.shape[0])[:n] if reduction == "none" else d.rng.integers(0, v.shape[0], n)
+    updates = d.input(v.dtype.name, [len(rows), v.shape[1]])
+    return d.node("ScatterND", [a, d.const(rows.reshape(-1, 1).astype(np.int64)), updates], reduction=reduction)
+
+
+def draw_transposed(d):
+    c, m = d.r.randint(1, 6), d.r.randint(1, 6)
+    a = narrow(d, d.r.randint(1, 2), c, d.r.randint(1, 7), d.r.randint(1, 7))
+    size, stride = d.r.randint(1, 4), d.r.randint(1, 3)
+    return d.node("ConvTranspose", [a, d.const(d.data(d.values[a].dtype, [c, m, size, size]))], strides=[stride] * 2,
+                  pads=[d.r.randint(0, (size - 1) // 2)] * 4) and draw_tail(d)
+
+
+NARROW = [draw_dft, draw_dft, draw_narrow_conv, draw_narrow_conv, draw_narrow_matmul, draw_narrow_matmul, draw_norms, draw_pool_indices,
+          draw_deform, draw_top, draw_half_quant, draw_resize, draw_scatter, draw_transposed]
 DRAW = [draw_unary] * 4 + [draw_exact, draw_binary, draw_binary, draw_binary, draw_compare, draw_logic, draw_where,
                            draw_cast, draw_cast, draw_reduce, draw_arg, draw_softmax, draw_matmul, draw_conv, draw_pool,
                            draw_norm, draw_transpose, draw_reshape, draw_slice, draw_slice, draw_move, draw_move,
@@ -384,16 +532,18 @@ def write_set(folder, model, inputs, feeds):
     return True
 
 
-def draw(seed, folder):
+def draw(seed, folder, rows):
     d = Drawing(seed)
-    for _ in range(d.r.randint(1, 3)):
-        d.input()
-    if d.r.random() < 0.4:
-        d.input("float32", [d.r.randint(1, 2), d.r.randint(1, 4), d.r.randint(3, 9), d.r.randint(3, 9)])
-    want, tries = d.r.randint(1, 12), 0
+    if rows is DRAW:
+        for _ in range(d.r.randint(1, 3)):
+            d.input()
+        if d.r.random() < 0.4:
+            d.input("float32", [d.r.randint(1, 2), d.r.randint(1, 4), d.r.randint(3, 9), d.r.randint(3, 9)])
+    want, tries = d.r.randint(1, 12 if rows is DRAW else 3), 0
     while want > 0 and tries < 200:
         tries += 1
-        want -= bool(d.r.choice(DRAW)(d))
+        want -= bool(d.r.choice(rows)(d))
+    d.inputs = [i for i in d.inputs if rows is DRAW or any(i in n.input for n in d.nodes)]
     made = [o for n in d.nodes for o in n.output]
     read = {i for n in d.nodes for i in list(n.input) + captures(n)}
     results = [o for o in made if o not in read or d.r.random() < 0.15]
@@ -426,7 +576,8 @@ def draw(seed, folder):
 def main():
     folder, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    made = sum(draw(seed, folder) is not None for seed in range(first, first + count))
+    rows = NARROW if "narrow" in sys.argv[4:] else DRAW
+    made = sum(draw(seed, folder, rows) is not None for seed in range(first, first + count))
     print(f"{made} models of {count} seeds, peer: {'onnxruntime ' + ort.__version__ if ort else 'onnx reference'}")
 
 

@@ -2,8 +2,8 @@
  * Random graphs, compiled and run at every -O level, with constant and with symbolic dims, against
  * the plain routines.
  *
- *   random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--auto-cast none|matmult|all] [--narrow 0|1]
- *                 [--keep DIR]
+ *   random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] [--auto-cast none|matmult|all]
+ *                 [--cast-type bf16|fp16] [--narrow 0|1] [--keep DIR]
  *
  * --narrow 1: mostly products of floats of 16 bits with what follows them (random_narrow.c).
  *
@@ -28,7 +28,7 @@ struct way { /* of compiling */
 };
 
 static const char *target = "cpu";
-static int auto_cast = CAST_NONE;
+static int auto_cast = CAST_NONE, cast_type = DT_BF16;
 static bool narrow;
 
 /* ---- the reference ---- */
@@ -139,7 +139,7 @@ static bool check_here(struct recipe *r, struct way w, const bool *result, struc
     const struct machine *machine = machine_find(target);
     struct options o = {
         .opt_level = w.level, .verify_passes = true, .strict_target = machine->strict, .auto_cast = auto_cast,
-        .cast_type = DT_BF16};
+        .cast_type = cast_type};
     struct graph *g = recipe_build(r, w.symbols, result, d);
     if (!g)
         return true; /* symbols where inference wants to know */
@@ -246,7 +246,8 @@ static enum outcome try_seed(uint64_t seed, int nodes, const char *folder)
             result[i] = r.items[i].kind == ITEM_NODE && (!used[i] || random_below(&r, 6) == 0);
         prune(&r, result);
         double max = magnitude(&r);
-        outcome = max < 0 || max > 1e6 ? NOT_USED : SAME;
+        double most = auto_cast != CAST_NONE && cast_type == DT_F16 ? 3e4 : 1e6; /* of what must stay finite */
+        outcome = max < 0 || max > most ? NOT_USED : SAME;
     } else if (diag_failed(&d)) {
         printf("seed %llu: the plain routines: %s\n", (unsigned long long)seed, d.text);
         outcome = DIFFERENT;
@@ -286,13 +287,18 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--narrow"))
             narrow = atoi(argv[i + 1]) != 0;
         else if (!strcmp(argv[i], "--auto-cast"))
-            auto_cast = !strcmp(argv[i + 1], "all") ? CAST_ALL : !strcmp(argv[i + 1], "matmult") ? CAST_MATMULT : CAST_NONE;
+            auto_cast = !strcmp(argv[i + 1], "all")       ? CAST_ALL
+                        : !strcmp(argv[i + 1], "matmult") ? CAST_MATMULT
+                                                          : CAST_NONE;
+        else if (!strcmp(argv[i], "--cast-type"))
+            cast_type = !strcmp(argv[i + 1], "fp16") ? DT_F16 : DT_BF16;
         else if (!strcmp(argv[i], "--keep"))
             folder = argv[i + 1];
     }
     if (!machine_find(target) || count < 1 || nodes < 1) {
         fprintf(stderr, "usage: random_graphs [--count N] [--seed S] [--nodes N] [--target MACHINE] "
-                        "[--auto-cast none|matmult|all] [--narrow 0|1] [--keep DIR]\n");
+                        "[--auto-cast none|matmult|all] [--cast-type bf16|fp16] "
+                        "[--narrow 0|1] [--keep DIR]\n");
         return 2;
     }
     for (int i = 0; i < count; i++)

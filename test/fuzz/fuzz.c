@@ -65,7 +65,7 @@ uint64_t fuzz_seed(const uint8_t *data, size_t size)
 }
 
 /* What one bit of a seed decides. */
-enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4 };
+enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4, FAST_BF16 = 8 };
 
 /* Ones, or numbers that are often wrong, in the shape of a parameter; false when it is large or no tensor. */
 static bool fill(const struct type *t, struct tensor *out, uint64_t *seed, bool odd, struct diag *d)
@@ -121,6 +121,8 @@ void fuzz_run(struct program *p, uint64_t seed, struct diag *d)
         return;
     }
     struct model *m = model_new(p, d);
+    if (m) /* one of the ways that a program may have for some processors */
+        model_set_bf16_rate(m, seed & FAST_BF16 ? MAX_BF16_RATE : 1);
     struct context *c = m ? context_new(m, 1, d) : NULL;
     int n = m ? p->regions[0].nparams : 0, steps = MAX_STEPS;
     bool odd = seed & ODD_VALUES, bind = seed & BIND_STATES, twice = seed & RUN_TWICE;

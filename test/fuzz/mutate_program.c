@@ -355,6 +355,14 @@ static void mutate_call(struct change *c)
     }
 }
 
+/* Which processors launch it: all, none, or those below or from one rate. */
+static void mutate_rates(struct change *c, struct step *s)
+{
+    static const int16_t rates[] = {0, 1, 100, 141, 200, MAX_BF16_RATE};
+    int16_t *rate = below(c, 2) ? &s->bf16_from : &s->bf16_below;
+    *rate = below(c, 8) ? rates[below(c, sizeof rates / sizeof *rates)] : (int16_t)number(c, *rate);
+}
+
 static void mutate_region(struct change *c)
 {
     struct program_region *r = &c->p->regions[below(c, c->p->nregions)];
@@ -368,6 +376,10 @@ static void mutate_region(struct change *c)
         r->nsteps -= r->nsteps > 0;
     else if (r->nsteps) {
         struct step *s = &r->steps[below(c, r->nsteps)];
+        if (below(c, 3) == 0) {
+            mutate_rates(c, s);
+            return;
+        }
         *s = r->steps[below(c, r->nsteps)];
         if (what == 4)
             s->index = (int32_t)below(c, s->kind == STEP_LAUNCH ? c->p->nkernels : c->p->ncalls);
