@@ -1,6 +1,7 @@
 /*
- * Products of floats of 16 bits (and of 32, which a cast makes so) with what usually follows them in one kernel: biases,
- * residuals, scales, activations, roundings to another type and back, pools; and what is computed in FP32 and rounded.
+ * Products of floats of 16 bits (and of 32, which a cast makes so) with what usually follows them in one kernel:
+ * biases, residuals, scales, activations, roundings to another type and back, pools; and what is computed in FP32 and
+ * rounded.
  */
 #include "test/random_families.h"
 
