@@ -55,7 +55,7 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 
 struct blocked {
     struct lazy_constant lazy;
-    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk /* partitions */, chunks, folds;
+    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk /* partitions */, chunks, folds, shifts;
     int64_t kh, kw, tap_columns, stack_rows, stack_cols, stack_step;
 };
 
@@ -68,15 +68,21 @@ static int64_t stacked_weight(const struct blocked *b, int64_t p, int64_t tap)
     return channel < b->in_group && row < b->kh && column < b->kw ? (channel * b->kh + row) * b->kw + column : -1;
 }
 
-/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. Where rows of the window lie over
- * partitions, taps are its columns. */
+/* The same where rows of the window lie over partitions, and next to them its further columns. */
+static int64_t folded_weight(const struct blocked *b, int64_t p, int64_t product)
+{
+    int64_t rows = p / b->in_group, column = product * b->shifts + rows / b->folds;
+    return column < b->kw ? (p % b->in_group * b->kh + rows % b->folds) * b->kw + column : -1;
+}
+
+/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. */
 static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t tap)
 {
     int64_t i = chunk * b->chunk + p;
     if (b->stack_step)
         return stacked_weight(b, p, tap);
     if (b->folds)
-        return (p % b->in_group * b->folds + p / b->in_group) * b->taps + tap;
+        return folded_weight(b, p, tap);
     return i < b->in_group ? i * b->taps + tap : -1;
 }
 
@@ -122,6 +128,7 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
                           .chunk = image_partitions(&s->m),
                           .chunks = s->m.chunks,
                           .folds = s->m.folds,
+                          .shifts = s->m.shifts,
                           .kh = c->kh,
                           .kw = c->kw,
                           .tap_columns = s->tap_columns,
@@ -280,12 +287,15 @@ static void load_chunk(struct strict_conv *s, int var_chunk)
 static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int64_t block,
                            int var_chunk)
 {
-    int64_t rows = s->m.stack_step ? s->m.stack_rows : 1, columns = s->m.stack_step ? s->m.stack_cols : 1;
+    int64_t rows = s->m.stack_step ? s->m.stack_rows : 1;
+    int64_t columns = s->m.folds ? s->m.shifts : s->m.stack_step ? s->m.stack_cols : 1;
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
         struct ap w = weights_at(s, block, var_chunk),
                   x = image_tap(s->k, &s->m, var_chunk, band, (int)(t / s->tap_columns * rows),
                                 (int)(t % s->tap_columns * columns));
+        if (s->m.folds) /* what follows the window meets no weight: an infinity there must not count */
+            w.dim[0].count = x.dim[0].count = image_fold_partitions(&s->m, t);
         w.offset.base += t * s->out_tile;
         ap_push(&w, 1, s->out_tile);
         clip_out_channels(s, &w);
@@ -503,7 +513,7 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
     bool folded = !depthwise && c->group == 1 && c->spatial == 2 && image_sizes_in_range(&s->m) &&
                   image_fold(l->m, &s->m, results);
     if (folded)
-        s->taps = c->kw;
+        s->taps = s->tap_columns = image_fold_products(&s->m);
     else if (!image_plan(l->m, &s->m, results))
         return false;
     if (depthwise) {

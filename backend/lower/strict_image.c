@@ -197,17 +197,60 @@ void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, i
     *n = end > *first ? end - *first : 0;
 }
 
-static bool borders(const struct strict_image *m)
+/* ---- what lies outside the image ---- */
+
+struct fill_rect { /* of the tile: rows of a phase begin m->cols elements apart */
+    int64_t start, rows, columns;
+};
+
+enum { FILL_START = 128 }; /* what an instruction takes besides its elements, in the time of one */
+
+/* Above, below, left and right of the image in each phase; how many. */
+static int around(const struct strict_image *m, struct fill_rect *rects, int room)
 {
+    int n = 0;
     for (int64_t r = 0; r < m->fh; r++)
         for (int64_t c = 0; c < m->fw; c++) {
-            int64_t row, rows, column, columns;
+            int64_t row, rows, column, columns, start = (r * m->fw + c) * m->rows * m->cols;
+            if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
+                continue;
             image_inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
             image_inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
-            if (rows != m->rows || columns != m->cols)
-                return true;
+            int64_t inner = start + row * m->cols, right = column + columns;
+            const struct fill_rect sides[] = {{start, row, m->cols},
+                                              {inner + rows * m->cols, m->rows - row - rows, m->cols},
+                                              {inner, rows, column},
+                                              {inner + right, rows, m->cols - right}};
+            for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+                if (sides[i].rows > 0 && sides[i].columns > 0 && n < room)
+                    rects[n++] = sides[i];
         }
-    return false;
+    return n;
+}
+
+static void fill(struct kernel_builder *k, const struct strict_image *m, struct ap to, struct fill_rect r)
+{
+    to.offset.base += r.start;
+    ap_push(&to, m->cols, r.rows), ap_push(&to, 1, r.columns);
+    emit_memset(k, (struct memset){.dst = to, .value = m->fill});
+}
+
+/* Of the chunk that begins at `to`; all of it where that takes less time. */
+static void fill_outside(struct kernel_builder *k, const struct strict_image *m, struct ap to)
+{
+    enum { MAX_RECTS = 64 };
+    struct fill_rect rects[MAX_RECTS];
+    int n = around(m, rects, MAX_RECTS);
+    int64_t elements = 0;
+    for (int i = 0; i < n; i++)
+        elements += rects[i].rows * rects[i].columns + FILL_START;
+    if (n == MAX_RECTS || elements >= m->plane) {
+        ap_push(&to, 1, m->plane);
+        emit_memset(k, (struct memset){.dst = to, .value = m->fill});
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        fill(k, m, to, rects[i]);
 }
 
 struct image_part { /* of a phase, and where it comes from */
@@ -296,13 +339,10 @@ void image_load(struct kernel_builder *k, const struct strict_image *m, int var_
     if (var_column >= 0)
         ap_move(k->p, &from, var_column, dim_mul(t, m->step_w, m->width * m->sw));
     ap_push_tile(k->p, &from, m->step_c, m->chunk, var_chunk, m->channels);
-    if (m->stack_step && image_stack_has_gaps(m)) {
+    if (m->stack_step && image_stack_has_gaps(m))
         image_clear_stack(k, m);
-    } else if (m->resident && borders(m)) {
-        struct ap all = to;
-        ap_push(&all, 1, m->plane);
-        emit_memset(k, (struct memset){.dst = all, .value = m->fill});
-    }
+    else if (m->resident)
+        fill_outside(k, m, to);
     struct ap raw = m->raw_rows ? load_raw(k, m, from) : from;
     for (int64_t r = 0; r < m->fh; r++)
         for (int64_t c = 0; c < m->fw; c++) {

@@ -7,6 +7,7 @@
  *   overlap.c          the order of what became one
  *   estimate.c         how long an order takes, roughly
  *   straight_places.c  places of the tiles of many instructions without loops, in about linear time
+ *   straight_weights.c of weights in what others leave free
  *   straight_order.c   what must come before what in them
  *   refine.c           engines that wait go on with a later instruction
  */
@@ -59,6 +60,12 @@ bool loads_constant(const struct program *p, const struct insn *n);
 enum straight_places { PLACE_LOWEST, PLACE_IN_TURN, PLACE_WEIGHTS_APART };
 /* Places of tiles; -1, or an instruction that finds no room. */
 int place_straight(struct program *p, struct kernel *k, const struct machine *m, enum straight_places how);
+struct lived_tile {
+    int tile, first, last; /* instructions */
+};
+/* Places of those of SBUF's tiles that are not placed, by birth, in `bytes` of each partition, where the others leave
+ * memory free; the same result. */
+int place_in_gaps(struct kernel *k, const struct lived_tile *lived, int n, const bool *placed, int64_t bytes);
 /* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it;
  * -1. */
 typedef int32_t before_t[STREAMS];
@@ -98,8 +105,8 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
                          const double *moves);
 /* Of a kernel with places and without loops, whose estimate is ns: an engine whose next instruction waits executes one
  * of the following that does not, where an estimate says that the whole takes less time then. */
-void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
-                  double ns);
+double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                    double ns);
 /* The kernel is made of several, of which parts[i] is the first instruction: their instructions are put beside each
  * other and placed, or stay as they are where there is no room; false: there is none at all. */
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts);

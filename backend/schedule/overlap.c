@@ -269,7 +269,7 @@ static bool reload_by(struct overlap *o, uint8_t engine)
 }
 
 /* What takes the least time; ns, by the estimate, INFINITY: nothing has room. */
-static double choose(struct overlap *o)
+static double choose(struct overlap *o, const int64_t *values)
 {
     struct arrangement ways[] = {{.beside = true, .places = PLACE_IN_TURN},
                          {.places = PLACE_IN_TURN},
@@ -288,6 +288,8 @@ static double choose(struct overlap *o)
         for (int w = 0; w < WAYS; w++) {
             o->way = &ways[w];
             double ns = (ways[w].beside ? beside(o) : in_turn(o)) ? estimate(o) : INFINITY;
+            if (ns < INFINITY)
+                ns = refine_order(o->p, o->k, o->m, values, ns);
             if (ns >= least)
                 continue;
             least = ns;
@@ -317,9 +319,7 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
     if (values)
         find_costs(&o, values);
-    double ns = values ? choose(&o) : INFINITY;
-    if (ns < INFINITY)
-        refine_order(p, k, m, values, ns);
+    double ns = values ? choose(&o, values) : INFINITY;
     arena_free(&scratch);
     return ns < INFINITY;
 }

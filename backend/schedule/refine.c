@@ -152,8 +152,8 @@ static void *permuted(const void *from, const int *order, int n, size_t size, st
     return to;
 }
 
-void refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
-                  double ns)
+double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                    double ns)
 {
     struct arena a = {0};
     struct links links;
@@ -179,4 +179,5 @@ void refine_order(const struct program *p, struct kernel *k, const struct machin
     if (after >= ns)
         memcpy(k->insns, old, sizeof *old * (size_t)n);
     arena_free(&a);
+    return after < ns ? after : ns;
 }

@@ -14,10 +14,6 @@
 enum ring_of { LARGE, SMALL, WEIGHTS, PSUM, RINGS };
 enum { SMALLEST_LARGE = 1536 }; /* bytes; small tiles between large ones would leave these no room */
 
-struct lived {
-    int tile, first, last;
-};
-
 struct taken {
     int64_t from, to;
     int last;
@@ -33,7 +29,7 @@ struct straight {
     const struct program *p;
     struct kernel *k;
     const struct machine *m;
-    struct lived *lived; /* by birth */
+    struct lived_tile *lived; /* by birth */
     int n;
     uint8_t *ring; /* per tile */
 };
@@ -90,62 +86,92 @@ static void choose_rings(const struct straight *s, bool small_apart, bool weight
             s->ring[k->insns[i].ap[AP(dma_copy, dst)].tensor] = WEIGHTS;
 }
 
-/* The most bytes of each ring that live at a time. */
-static void find_peaks(const struct straight *s, int64_t peaks[RINGS], struct arena *a)
+/* Per instruction, the most bytes of each ring that live at a time from then on. */
+typedef int64_t peaks_t[RINGS];
+static peaks_t *find_peaks(const struct straight *s, struct arena *a)
 {
-    int64_t(*change)[RINGS] = arena_alloc(a, sizeof *change * (size_t)(s->k->ninsns + 1));
-    int64_t now[RINGS] = {0};
+    int n = s->k->ninsns;
+    peaks_t *peaks = arena_alloc(a, sizeof *peaks * (size_t)(n + 2));
     for (int i = 0; i < s->n; i++) {
         int tile = s->lived[i].tile;
-        change[s->lived[i].first][s->ring[tile]] += tile_partition_bytes(&s->k->tiles[tile]);
-        change[s->lived[i].last + 1][s->ring[tile]] -= tile_partition_bytes(&s->k->tiles[tile]);
+        peaks[s->lived[i].first][s->ring[tile]] += tile_partition_bytes(&s->k->tiles[tile]);
+        peaks[s->lived[i].last + 1][s->ring[tile]] -= tile_partition_bytes(&s->k->tiles[tile]);
     }
-    for (int i = 0; i < s->k->ninsns; i++)
-        for (int r = 0; r < RINGS; r++) {
-            now[r] += change[i][r];
-            peaks[r] = now[r] > peaks[r] ? now[r] : peaks[r];
-        }
+    for (int i = 1; i < n; i++)
+        for (int r = 0; r < RINGS; r++)
+            peaks[i][r] += peaks[i - 1][r];
+    for (int i = n - 2; i >= 0; i--)
+        for (int r = 0; r < RINGS; r++)
+            peaks[i][r] = peaks[i][r] > peaks[i + 1][r] ? peaks[i][r] : peaks[i + 1][r];
+    return peaks;
 }
 
 /* ---- places ---- */
 
-/* -1, or at which instruction there was no room. */
-static int place_all(const struct straight *s, struct ring rings[RINGS], bool in_turn)
+/* Behind the tile before it, or where there is room first, so that the tile lies in the ring's first `room` bytes; -1.
+ */
+static int64_t place_of(const struct straight *s, const struct ring *r, const struct tile *t, int64_t room)
+{
+    int64_t size = tile_partition_bytes(t), at = first_free(r, s->m, t, r->next, size);
+    if (at < 0 || at + size > r->from + room) {
+        int64_t low = first_free(r, s->m, t, r->from, size);
+        at = at < 0 || (low >= 0 && low < at) ? low : at;
+    }
+    return at;
+}
+
+/* All but weights in turn, each within `turns` percent of what its ring needs from then on, where that has room; with
+ * 0 where there is room first. -1, or at which instruction there was none at all. */
+static int place_all(const struct straight *s, struct ring rings[RINGS], const peaks_t *peaks, int turns)
 {
     for (int i = 0; i < s->n; i++) {
+        int which = s->ring[s->lived[i].tile];
         struct tile *t = &s->k->tiles[s->lived[i].tile];
-        struct ring *r = &rings[s->ring[s->lived[i].tile]];
-        int64_t size = tile_partition_bytes(t), at = -1;
+        struct ring *r = &rings[which];
+        if (which == WEIGHTS)
+            continue;
         drop_dead(r, s->lived[i].first);
-        if (in_turn)
-            at = first_free(r, s->m, t, r->next, size);
-        if (at < 0)
-            at = first_free(r, s->m, t, r->from, size);
+        int64_t at = turns ? place_of(s, r, t, which == PSUM ? r->to : turns * peaks[s->lived[i].first][which] / 100)
+                           : first_free(r, s->m, t, r->from, tile_partition_bytes(t));
         if (at < 0)
             return s->lived[i].first;
         t->address = at;
-        take(r, at, at + size, s->lived[i].last);
+        take(r, at, at + tile_partition_bytes(t), s->lived[i].last);
     }
     return -1;
 }
 
-/* In rings as chosen, of SBUF's that of weights has `percent` of what all could do without. */
-static int place_in_rings(const struct straight *s, bool in_turn, int percent)
+/* In rings as chosen that end at byte `end` of SBUF. */
+static int place_in_rings(const struct straight *s, const peaks_t *peaks, int64_t end, int turns)
 {
     struct arena scratch = {0};
-    int64_t peaks[RINGS] = {0}, unit = s->m->psum_bank, all = s->m->sbuf, end = all;
-    find_peaks(s, peaks, &scratch);
-    int64_t others = peaks[LARGE] + peaks[SMALL], free = all - others - peaks[WEIGHTS];
-    if (peaks[WEIGHTS] > 0)
-        end = (all - peaks[WEIGHTS] - (free > 0 ? free * percent / 100 : 0)) / unit * unit;
-    int64_t middle = peaks[SMALL] == 0 ? end : end / unit * peaks[LARGE] / others * unit;
+    int64_t unit = s->m->psum_bank, others = peaks[0][LARGE] + peaks[0][SMALL];
+    int64_t middle = peaks[0][SMALL] == 0 ? end : end / unit * peaks[0][LARGE] / others * unit;
     struct ring rings[] = {[LARGE] = {.to = middle},
                            [SMALL] = {.from = middle, .to = end, .next = middle},
-                           [WEIGHTS] = {.from = end, .to = all, .next = end},
                            [PSUM] = {.to = s->m->psum}};
     for (int r = 0; r < RINGS; r++)
         rings[r].taken = ARENA_ARRAY(&scratch, struct taken, s->n + 1);
-    int failed = place_all(s, rings, in_turn);
+    int failed = place_all(s, rings, peaks, turns);
+    arena_free(&scratch);
+    return failed;
+}
+
+/* Weights take what others leave free: these have `percent` less than all of what weights could do without. */
+static int place_before_weights(const struct straight *s, bool small_apart, int percent)
+{
+    enum { TURNS = 140 };
+    struct arena scratch = {0};
+    bool *placed = ARENA_ARRAY(&scratch, bool, s->k->ntiles + 1);
+    choose_rings(s, small_apart, true);
+    const peaks_t *peaks = find_peaks(s, &scratch);
+    int64_t unit = s->m->psum_bank, free = s->m->sbuf - peaks[0][LARGE] - peaks[0][SMALL] - peaks[0][WEIGHTS];
+    int64_t end = (s->m->sbuf - peaks[0][WEIGHTS] - (free > 0 ? free * percent / 100 : 0)) / unit * unit;
+    for (int t = 0; t < s->k->ntiles; t++)
+        placed[t] = s->ring[t] != WEIGHTS;
+    int failed = place_in_rings(s, peaks, end, TURNS);
+    if (failed < 0)
+        failed = place_in_gaps(s->k, s->lived, s->n, placed, s->m->sbuf);
     arena_free(&scratch);
     return failed;
 }
@@ -156,38 +182,39 @@ static int place_weights_apart(const struct straight *s)
     static const int percent[] = {95, 80, 65, 50, 35, 20, 5};
     int failed = 0;
     for (size_t i = 0; failed >= 0 && i < sizeof percent / sizeof *percent; i++)
-        for (int small_apart = 1; failed >= 0 && small_apart >= 0; small_apart--) {
-            choose_rings(s, small_apart, true);
-            failed = place_in_rings(s, true, percent[i]);
-        }
+        for (int small_apart = 1; failed >= 0 && small_apart >= 0; small_apart--)
+            failed = place_before_weights(s, small_apart, percent[i]);
     return failed;
 }
 
 static int place_together(const struct straight *s, bool in_turn)
 {
-    choose_rings(s, in_turn, false);
-    int failed = place_in_rings(s, in_turn, 0);
-    if (failed < 0 || !in_turn)
-        return failed;
-    choose_rings(s, false, false);
-    return place_in_rings(s, true, 0);
+    enum { WHOLE_RING = 1 << 24 };
+    struct arena scratch = {0};
+    int failed = 0;
+    for (int small_apart = in_turn; failed >= 0 && small_apart >= 0; small_apart--) {
+        choose_rings(s, small_apart, false);
+        failed = place_in_rings(s, find_peaks(s, &scratch), s->m->sbuf, in_turn ? WHOLE_RING : 0);
+    }
+    arena_free(&scratch);
+    return failed;
 }
 
 static int by_birth(const void *a, const void *b)
 {
-    const struct lived *x = a, *y = b;
+    const struct lived_tile *x = a, *y = b;
     return x->first != y->first ? x->first - y->first : x->tile - y->tile;
 }
 
 int place_straight(struct program *p, struct kernel *k, const struct machine *m, enum straight_places how)
 {
     struct arena scratch = {0};
-    struct straight s = {.p = p, .k = k, .m = m, .lived = ARENA_ARRAY(&scratch, struct lived, k->ntiles + 1)};
+    struct straight s = {.p = p, .k = k, .m = m, .lived = ARENA_ARRAY(&scratch, struct lived_tile, k->ntiles + 1)};
     const struct tile_span *spans = tile_spans(p, k, &scratch);
     s.ring = ARENA_ARRAY(&scratch, uint8_t, k->ntiles + 1);
     for (int t = 0; t < k->ntiles; t++)
         if (spans[t].first >= 0)
-            s.lived[s.n++] = (struct lived){t, spans[t].first, spans[t].last};
+            s.lived[s.n++] = (struct lived_tile){t, spans[t].first, spans[t].last};
         else
             k->tiles[t].address = 0;
     qsort(s.lived, (size_t)s.n, sizeof *s.lived, by_birth);
