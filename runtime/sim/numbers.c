@@ -89,7 +89,10 @@ static struct number_ap pattern(struct converter *c, const struct insn *n, int a
         if (r.dim[i].count > LARGEST && c->ok)
             c->ok = fail(c->d, "an access pattern of %lld elements in one dimension",
                          (long long)r.dim[i].count);
-        if (c->ok && (total *= r.dim[i].count > 0 ? r.dim[i].count : 1) > LARGEST_TOTAL)
+        const int64_t count = r.dim[i].count > 0 ? r.dim[i].count : 1;
+        if (c->ok && total <= LARGEST_TOTAL / count)
+            total *= count;
+        else if (c->ok)
             c->ok = fail(c->d, "an access pattern of more than %lld elements", (long long)LARGEST_TOTAL);
     }
     return r;
