@@ -16,6 +16,7 @@
  * Inputs and outputs of the model keep their types. tf32 and fp8_e4m3 have no storage here:
  * operands are rounded to them and stay FP32. Requires inferred types.
  */
+#include "neff/core/signature.h"
 #include "passes/ir/winograd.h"
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -59,9 +60,7 @@ static const enum op keeps[] = {OP_resize,
                                 OP_scan,
                                 OP_while,
                                 OP_return,
-                                OP_sequence_construct,
-                                OP_sequence_insert,
-                                OP_optional};
+                                OP_murmur_hash3};
 
 static bool matches(const struct node *n, const char *glob)
 {
@@ -542,7 +541,23 @@ static bool keeps_types(const struct node *n)
     for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++)
         if (keeps[i] == n->op)
             return true;
-    return (op_infos[n->op].flags & (OPF_REGIONS | OPF_IMPURE)) != 0;
+    if (op_infos[n->op].flags & (OPF_REGIONS | OPF_IMPURE))
+        return true;
+    for (int i = 0; i < n->nout; i++) /* of sequences and maps, which may be outputs */
+        if (n->out[i]->type.kind != VK_TENSOR && n->out[i]->type.kind != VK_NONE)
+            return true;
+    return false;
+}
+
+/* Whether its row of op.def has the cast type wherever it is given FP32. */
+static bool takes_cast_type(const struct caster *c, const struct node *n)
+{
+    const struct signature *s = op_signature(n->op);
+    for (int i = 0; s->n && i < n->nin; i++)
+        if (is_f32(n->in[i]) && (i < s->n || s->repeats) &&
+            !type_set_has(s->operand[i < s->n ? i : s->n - 1].admits, c->o->cast_type))
+            return false;
+    return true;
 }
 
 static bool note_full(struct node *n, void *user)
@@ -583,7 +598,7 @@ static bool visit_all(struct node *n, void *user)
         floats |= is_f32(n->out[i]);
     if (n->op == OP_cast)
         return infer_node(c->g, n, c->d);
-    if (!floats || keeps_types(n) || kept(c, n))
+    if (!floats || keeps_types(n) || !takes_cast_type(c, n) || kept(c, n))
         return restore_operands(c, n) && (n->op == OP_return || infer_node(c->g, n, c->d));
     for (int i = 0; i < n->nin; i++) {
         if (!is_f32(n->in[i]))

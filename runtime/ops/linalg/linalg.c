@@ -176,7 +176,8 @@ bool infer_linalg(struct infer *f)
     for (int i = 0; word(r->operands, i, text); i++)
         if (!check_operand(f, &z, text, i))
             return false;
-    for (int i = 0; word(r->results, i, text); i++) {
+    int results = 0;
+    for (int i = 0; word(r->results, i, text); i++, results++) {
         dim_t dims[MAX_RANK];
         int rank = z.batch;
         if (i >= f->nout)
@@ -186,7 +187,7 @@ bool infer_linalg(struct infer *f)
             dims[rank++] = size_named(&z, text[j]);
         infer_out(f, i, dtype_named(z.dtype, text[0]), rank, dims);
     }
-    return true;
+    return results == f->nout || fail(f->d, "%s has %d results, not %d", r->name, results, f->nout);
 }
 
 /* ---- moving between tensors and matrices ---- */
