@@ -194,6 +194,7 @@ static bool bind_insn(struct binder *b, const struct insn *insn, struct bound_in
                               .lanes = b->lanes,
                               .d = b->d,
                               .var_count = b->var_count,
+                              .binder = b,
                               .bound_next = following};
     if ((insn->op == INSN_nc_matmul && !bind_next(b, insn, &binding)) ||
         (e->prepare && !e->prepare(&binding, i, insn)))

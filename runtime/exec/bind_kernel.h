@@ -26,6 +26,7 @@ struct binder {
     int lanes;
     struct bound_kernel *out;
     int64_t *tile_at, *tile_size; /* bytes */
+    bool by_address;              /* tiles lie where the archive says: those that live at different times may meet */
     int64_t *none;                /* steps and counts of absent operands; nobody writes there */
     int64_t var_count[MAX_VARS];  /* largest counts; 0: not open */
     int alike;                    /* instructions from here on may run together */

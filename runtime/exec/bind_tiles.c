@@ -4,12 +4,17 @@
  * Kernels of many instructions without loops have thousands of tiles, of which few live at a time: these share memory.
  * Between the last use of one and the first of another in the same memory stands an instruction that runs alone, so
  * that the two are never used by instructions that run together, row by row (stream.c, exec_steps.c).
+ *
+ * Tiles of strict targets have addresses in each partition, by which those that live at different times share memory,
+ * in loops too (backend/schedule/place.c). Where tiles apart would take more than a chip has, columns of the chip's
+ * memory become pieces of the worker's. What runs row by row asks whether its tiles meet there.
  */
 #include "runtime/exec/bind_kernel.h"
 
 #include "neff/base/sort.h"
 
 enum { MANY = 64, MOST = 1 << 14, ALIGN = 64 }; /* more than MOST would take too long */
+enum { LARGE = 64 << 20 };                      /* tiles apart are of more bytes than a chip has for them, about twice */
 
 static bool bind_sizes(struct binder *b)
 {
@@ -48,6 +53,52 @@ static bool place_apart(struct binder *b)
             return false;
     }
     return true;
+}
+
+/* Rows of the memory whose columns addresses name, a multiple of ALIGN; 0: some tile has no address. */
+static int64_t rows_of_memory(const struct binder *b)
+{
+    int64_t rows = ALIGN;
+    for (int t = 0; t < b->k->ntiles; t++) {
+        int64_t partitions = dim_value(b->values, b->k->tiles[t].partitions); /* bind_sizes has seen it */
+        if (b->k->tiles[t].address < 0 || b->k->tiles[t].address > MAX_TILE_BYTES || partitions > MAX_TILE_BYTES)
+            return 0;
+        rows = partitions > rows ? room_for(partitions) : rows;
+    }
+    return rows;
+}
+
+/* Where the tile ends: [rows x address, rows x (address + bytes in a partition)) of its kind of memory. */
+static int64_t end_by_address(const struct binder *b, int tile, int64_t rows)
+{
+    const struct tile *t = &b->k->tiles[tile];
+    int64_t partitions = dim_value(b->values, t->partitions);
+    int64_t width = partitions ? b->tile_size[tile] / partitions : 0;
+    return rows * (t->address + width);
+}
+
+/* False where tiles have no addresses, or take less apart. */
+static bool place_by_address(struct binder *b)
+{
+    int64_t rows = rows_of_memory(b), apart = 0, end[2] = {0, 0}; /* of SBUF, PSUM */
+    for (int t = 0; rows && t < b->k->ntiles; t++) {
+        int64_t to = end_by_address(b, t, rows), *end_now = &end[b->k->tiles[t].mem == MEM_PSUM];
+        *end_now = to > *end_now ? to : *end_now;
+        apart += room_for(b->tile_size[t]);
+    }
+    if (!rows || apart < LARGE || end[0] + end[1] > MAX_TILE_BYTES || end[0] + end[1] >= apart)
+        return false;
+    for (int t = 0; t < b->k->ntiles; t++)
+        b->tile_at[t] = (b->k->tiles[t].mem == MEM_PSUM ? end[0] : 0) + rows * b->k->tiles[t].address;
+    b->by_address = true;
+    b->out->tile_bytes = end[0] + end[1];
+    return true;
+}
+
+bool tiles_meet(const struct binder *b, int x, int y)
+{
+    return b->by_address && x != y && b->tile_at[x] < b->tile_at[y] + b->tile_size[y] &&
+           b->tile_at[y] < b->tile_at[x] + b->tile_size[x];
 }
 
 struct life { /* of a tile; first -1: nobody uses it */
@@ -132,6 +183,9 @@ bool bind_tiles(struct binder *b, struct arena *scratch)
     b->tile_size = ARENA_ARRAY(scratch, int64_t, k->ntiles);
     if (!bind_sizes(b))
         return false;
-    return k->ntiles <= MANY || k->ntiles > MOST || b->m->engine_threads || has_loops(k) ? place_apart(b)
-                                                                                         : place_shared(b, scratch);
+    if (b->m->engine_threads)
+        return place_apart(b);
+    if (k->ntiles > MANY && k->ntiles <= MOST && !has_loops(k))
+        return place_shared(b, scratch);
+    return place_by_address(b) || place_apart(b);
 }

@@ -250,6 +250,8 @@ static bool disturbs(const struct binding *b, const struct insn *a, const struct
             bool xw = ai->ap[i].access != 'r', yw = ni->ap[j].access != 'r';
             if (x->mem == MEM_NONE || y->mem == MEM_NONE || (!xw && !yw))
                 continue;
+            if (x->mem != MEM_HBM && y->mem != MEM_HBM && tiles_meet(b->binder, x->tensor, y->tensor))
+                return true;
             bool whole = product && !xw && x->mem == y->mem && x->tensor == y->tensor;
             if (whole || clash(b, xw ? x : y, xw ? y : x))
                 return true;

@@ -296,12 +296,15 @@ struct binding {
     int lanes; /* of the kernels that will run it */
     struct diag *d;
     const int64_t *var_count; /* of each variable of the kernel, its largest count */
+    const struct binder *binder;
     /* Of a product: what comes next, its operands bound but nothing prepared. */
     const struct insn *next;
     struct bound_insn *bound_next;
     int nnext;
 };
 enum { MAX_NEXT = 6 };
+/* Whether two tiles have bytes in common: instructions on them do not run together, row by row. */
+bool tiles_meet(const struct binder *b, int x, int y);
 struct executor {
     exec_fn run;
     bool (*prepare)(struct binding *b, struct bound_insn *i,

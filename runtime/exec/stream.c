@@ -341,12 +341,22 @@ bool stream_takes(const struct bound_insn *i)
 
 /* ---- groups of them ---- */
 
+/* Whether a tile of the instruction has bytes in common with one of those before it. */
+static bool meets_tiles(const struct stream_maker *m, const struct insn *insn)
+{
+    for (int n = 0; n < insn_info(insn->op)->naps; n++)
+        for (int k = 0; insn->ap[n].mem != MEM_NONE && insn->ap[n].mem != MEM_HBM && k < m->nplaces; k++)
+            if (m->place[k].tile >= 0 && tiles_meet(m->b, m->place[k].tile, insn->ap[n].tensor))
+                return true;
+    return false;
+}
+
 /* The instruction, if it is on the same elements and there is room. */
 static bool add_insn(struct stream_maker *m, int at)
 {
     struct joint_shape shape;
     const struct bound_insn *i = &m->b->out->insns[at];
-    if (!insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
+    if (meets_tiles(m, &m->b->k->insns[at]) || !insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
         return false;
     if (m->nplaces + MOST_NEW_PLACES > STREAM_PLACES || m->count + MOST_NEW_OPS > STREAM_OPS)
         return false;

@@ -287,6 +287,64 @@ static void few_and_very_many_share_nothing(void **state)
     }
 }
 
+/* ---- places that the compiler gave ---- */
+
+/* Tiles of `rows` partitions in a loop, each in the columns of the others: two in turn of each memory. */
+static void in_turn(struct tile_test *t, int ntiles, int rows, int columns)
+{
+    for (int i = 0; i < ntiles; i++) {
+        int tile = add_tile(t, DT_F32, rows, columns);
+        t->k->tiles[tile].address = (i / 4 % 2) * 4 * columns;
+    }
+    kernel_add(t->p, t->k, INSN_loop);
+    add_insn(t, INSN_tensor_tensor, ntiles - 1, 0, 1);
+    kernel_add(t->p, t->k, INSN_end);
+}
+
+static void tiles_with_addresses_share_memory(void **state)
+{
+    enum { COLUMNS = 4096, TILES = 40, ROWS = 128, BYTES = 4 * COLUMNS * ROWS };
+    struct tile_test t;
+    setup(&t, 1);
+    in_turn(&t, TILES, ROWS, COLUMNS);
+    t.k->tiles[5].partitions = 1; /* lower ones lie in the same columns */
+    assert_true(bind(&t, 1));
+    assert_int_equal(t.out.tile_bytes, 4 * BYTES);
+    for (int i = 0; i < TILES; i++) {
+        const struct tile *x = &t.k->tiles[i];
+        assert_int_equal(t.b.tile_at[i], (x->mem == MEM_PSUM ? 2 * BYTES : 0) + (int64_t)ROWS * x->address);
+        for (int j = 0; j < TILES; j++) {
+            const struct tile *y = &t.k->tiles[j];
+            assert_int_equal(tiles_meet(&t.b, i, j), i != j && x->mem == y->mem && x->address == y->address);
+        }
+    }
+    t.k->tiles[7].address = -1; /* one without */
+    assert_true(bind(&t, 1));
+    assert_int_equal(t.out.tile_bytes, room_of_all(&t));
+    assert_false(tiles_meet(&t.b, 0, 8));
+    teardown(&t);
+}
+
+/* As much as a chip holds has room apart; addresses beyond all memory are none. */
+static void addresses_that_gain_nothing_are_passed_over(void **state)
+{
+    static const struct {
+        int ntiles;
+        int64_t far;
+    } cases[] = {{8, 0}, {40, MAX_TILE_BYTES / 128}, {40, INT64_MAX}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tile_test t;
+        setup(&t, 1);
+        in_turn(&t, cases[i].ntiles, 128, 4096);
+        if (cases[i].far)
+            t.k->tiles[3].address = cases[i].far;
+        assert_true(bind(&t, 1));
+        assert_int_equal(t.out.tile_bytes, room_of_all(&t));
+        check_places(&t, true);
+        teardown(&t);
+    }
+}
+
 /* ---- limits ---- */
 
 static void the_limit_is_met_exactly(void **state)
@@ -468,6 +526,8 @@ int main(void)
         cmocka_unit_test(loops_and_threads_share_nothing),
         cmocka_unit_test(a_chain_takes_three_places),
         cmocka_unit_test(few_and_very_many_share_nothing),
+        cmocka_unit_test(tiles_with_addresses_share_memory),
+        cmocka_unit_test(addresses_that_gain_nothing_are_passed_over),
         cmocka_unit_test(the_limit_is_met_exactly),
         cmocka_unit_test(refuses_tiles_that_are_too_large),
         cmocka_unit_test(refused_runs_write_nothing),

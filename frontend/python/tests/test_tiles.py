@@ -96,6 +96,32 @@ def model(program: List[Step], x: Any, rows: Any) -> Any:
 
 
 class Tiles(Case):
+    def test_more_than_the_machine_has(self) -> None:
+        """Tiles that live one after the other, in loops, of more bytes together than the machine has: they share its memory."""
+        columns, links, trips = 8000, 22, 2
+
+        @nki.jit
+        def chain(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            for k in nl.sequential_range(trips):
+                a = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=a, src=x[k])
+                for n in range(links):
+                    b = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+                    if n % 3 == 2:
+                        nisa.activation(dst=b, data=a, op=nl.abs)
+                    else:
+                        nisa.tensor_scalar(dst=b, data=a, op0=nl.multiply, operand0=0.5, op1=nl.subtract, operand1=float(n))
+                    a = b
+                nisa.dma_copy(dst=out[k], src=a)
+            return out
+
+        x = np.random.RandomState(3).standard_normal((trips, 128, columns)).astype(np.float32)
+        y = x
+        for n in range(links):
+            y = np.abs(y) if n % 3 == 2 else y * np.float32(0.5) - np.float32(n)
+        self.assertTrue((chain(x) == y).all())
+
     def test_written_again(self) -> None:
         for seed in range(KERNELS):
             r = np.random.RandomState(seed)
