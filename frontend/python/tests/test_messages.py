@@ -71,9 +71,9 @@ class Messages(Case):
 
         for target, value in ("trn1", 2), ("gen2", 2), ("trn2n", 3), ("gen3", 3), (nisa.nc_version.gen3, 3), ("gen4", 4):
             self.same(nki.jit(generation, platform_target=target)(np.zeros((2, 2), np.float32)), np.full((2, 2), value))
-        for name in "gen2", "gen3", "trn2":
+        for name, value in ("gen2", 2), ("gen3", 3), ("trn2", 3), ("trn3", 4):
             with mock.patch.dict(os.environ, XCC_NKI_TARGET=name):
-                self.same(nki.jit(generation)(np.zeros((2, 2), np.float32)), np.full((2, 2), 2))
+                self.same(nki.jit(generation)(np.zeros((2, 2), np.float32)), np.full((2, 2), value))
         with self.assertRaisesRegex(nki.NkiError, "platform_target is 'gen9', expected trn1, .*gen4"):
             nki.jit(generation, platform_target="gen9")
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import unittest
+from unittest import mock
 
 from support import Case, main, np
 
@@ -50,7 +51,7 @@ def values_of(codes: np.ndarray, table: np.ndarray, scales: np.ndarray) -> np.nd
     return table[codes] * np.exp2(np.repeat(scales, 8, axis=0).astype(np.float64) - 127)[:, :, None]
 
 
-@unittest.skipIf(os.environ.get("XCC_NKI_TARGET", "cpu") != "cpu", "machines up to trn2 have no MX formats")
+@unittest.skipIf(os.environ.get("XCC_NKI_TARGET", "cpu") not in ("cpu", "trn3"), "machines up to trn2 have no MX formats")
 class Mx(Case):
     def test_quantize(self) -> None:
         for name, (table, top) in FORMATS.items():
@@ -123,6 +124,30 @@ class Mx(Case):
                          (np.ones((32, 4), np.float16), r"src has shape \(32, 4\), expected \(32, 8\)")):
             with self.subTest(words), self.assertRaisesRegex(nki.NkiError, r"test_mx.py:\d+: quantize_mx: " + words):
                 kernel(x)
+
+
+class Machine(Case):
+    """Kernels for trn3, which is no target: trn2's limits hold, and kernels with MX formats run on cpu."""
+
+    def test_strict(self) -> None:
+        def plain(x):
+            return nl.load(x) + float(nisa.get_nc_version().value)
+
+        def quantized(x):
+            data = nl.ndarray((32, 4), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf)
+            scale = nl.zeros((4, 4), dtype=nl.uint8)
+            nisa.quantize_mx(dst=data, src=nl.load(x), dst_scale=scale)
+            return scale
+
+        x = np.ones((32, 16), np.float16)
+        for target in ("strict", "trn3"):
+            with mock.patch.dict(os.environ, XCC_NKI_TARGET=target):
+                self.same(nki.jit(plain, platform_target="trn3")(x), np.full(x.shape, 5, np.float32))
+                compiled = [nki.jit(f, platform_target="trn3").compile(x) for f in (plain, quantized)]
+            self.assertEqual([c.trace.target for c in compiled], ["trn2", "cpu"])
+            self.same(np.asarray(compiled[1].run([x])), np.full((4, 4), 127 - 7))
+        with mock.patch.dict(os.environ, XCC_NKI_TARGET="trn2"), self.assertRaisesRegex(nki.NkiError, "trn2 has no MX formats, trn3 has"):
+            nki.jit(quantized).compile(x)
 
 
 class Selections(Case):

@@ -124,6 +124,31 @@ class Private(Case):
                 self.close(kernel[2](a, b), a.T @ b, 1e-5, 1e-4)
 
 
+class Blocks(Case):
+    def test_copies_of_a_buffer(self) -> None:
+        """A loop that Python unrolls has a buffer of blocks for each trip, of which one block lives at a time: all of them fold."""
+        trips, blocks, rows = 18, 10, 32
+
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray((trips, rows, blocks, 512), dtype=a.dtype, buffer=nl.shared_hbm)
+            left = nl.load(a)
+            for k in nl.static_range(trips):
+                sums = nl.ndarray((blocks, nl.par_dim(rows), 512), dtype=nl.float32, buffer=nl.psum)
+                kept = nl.ndarray((blocks, nl.par_dim(rows), 512), dtype=nl.float32, buffer=nl.sbuf)
+                for n in nl.affine_range(blocks):
+                    sums[n] = nisa.nc_matmul(left, nl.load(b[n]))
+                    kept[n] = nl.copy(sums[n]) * float(k)
+                    nl.store(out[k, :, n, :], kept[n])
+            return out
+
+        a, b = f32(8, rows), f32(blocks, 8, 512)
+        with mock.patch.dict(os.environ, XCC_NKI_TARGET="trn1"):
+            got = kernel(a, b)
+        product = np.einsum("kp,nkf->pnf", a, b)
+        self.close(got, product * np.arange(trips, dtype=np.float32)[:, None, None, None], 1e-5, 1e-5)
+
+
 class Skipped(Case):
     """nl.load and nl.store with mode=nisa.oob_mode.skip: rows whose index lies beyond the tensor stay as they are."""
 

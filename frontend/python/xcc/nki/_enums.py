@@ -63,6 +63,7 @@ class dma_engine(enum.Enum):  # noqa: N801
 
 
 _TARGETS = {"trn1": nc_version.gen2, "inf2": nc_version.gen2, "inf1": nc_version.gen1, "trn2": nc_version.gen3, "trn3": nc_version.gen4}
+_NEAREST = {"trn3": "trn2"}  # of a machine whose clocks are not public, so that it is no target here: whose limits hold
 _BY_GENERATION = {nc_version.gen1: "inf1", nc_version.gen2: "trn1", nc_version.gen3: "trn2", nc_version.gen4: "trn3"}
 
 
@@ -77,6 +78,11 @@ def machine_name(target: object) -> str:
     if not found:
         raise error(None, "platform_target is %r, expected %s or %s" % (target, ", ".join(_TARGETS), ", ".join(nc_version.__members__)), NkiTypeError)
     return found[0]
+
+
+def target_of(machine: str) -> str:
+    """What to compile for, so that a machine's limits hold: itself, or the nearest that is a target."""
+    return _NEAREST.get(machine, machine)
 
 
 def get_nc_version() -> nc_version:

@@ -43,6 +43,13 @@ class NkiWarning(UserWarning):
     """What runs here, and is wrong on the hardware."""
 
 
+class NeedCpu(BaseException):
+    """What a kernel's machine has and no target: the kernel is traced again for cpu."""
+
+    def __init__(self, why: str):
+        self.why = why
+
+
 class NeedValue(BaseException):
     """A symbolic loop index or program id is used where Python needs its value.
 

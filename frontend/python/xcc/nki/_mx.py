@@ -11,7 +11,7 @@ from typing import List, Tuple
 from .. import dtypes
 from ._compute import emit_activation, emit_binary, emit_matmul, emit_reduce, emit_scalars
 from ._core import as_tile, emit_copy, emit_dma, result, shape_on_chip
-from ._errors import NkiNotSupported, NkiTypeError, error
+from ._errors import NeedCpu, NkiNotSupported, NkiTypeError, error
 from ._move import two_dims
 from ._record import Dim
 from ._tensor import View
@@ -34,9 +34,12 @@ def _flat(x: object, api: str, what: str) -> View:
 
 
 def _check(data: View, scale: View, api: str, what: str) -> None:
-    target = need_trace(api).target
-    if target != "cpu":
-        raise error(api, "%s has no MX formats, machines after trn2 have; run it with XCC_NKI_TARGET=cpu" % target, NkiNotSupported)
+    t = need_trace(api)
+    if t.target != "cpu" and t.state.get("platform_target") == "trn3":
+        raise NeedCpu("MX formats, which no target has")
+    if t.target != "cpu":
+        raise error(api, "%s has no MX formats, trn3 has: write nki.jit(platform_target='trn3'), or run it with XCC_NKI_TARGET=cpu" % t.target,
+                    NkiNotSupported)
     p, columns = data.shape
     if p % QUADRANT or p > 128:
         raise error(api, "%s has %d partitions, expected 32, 64, 96 or 128" % (what, p), NkiTypeError)

@@ -14,7 +14,7 @@ from . import _coverage, _shrink
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
-from ._enums import machine_name
+from ._enums import machine_name, target_of
 from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
 from ._finish import finish
 from ._index import Expr, Variable, to_int
@@ -311,7 +311,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     finish(t, {o.uid for o in results})
     _warn_of_gaps(t, results, traced.inputs)
     store_once(t)
-    if target != "cpu":
+    if t.target != "cpu":
         stage(t)
     name = name or getattr(function, "__name__", "kernel")
     def build() -> Builder:
@@ -391,9 +391,16 @@ class Kernel:
 
     @property
     def target(self) -> str:
-        """The machine compiled for: cpu, or what XCC_NKI_TARGET names; "strict": the one that the kernel was written for."""
+        """The machine compiled for: cpu, or what XCC_NKI_TARGET names; "strict": the one that the kernel was written for. trn3 is held
+        to the limits of trn2."""
         name = os.environ.get("XCC_NKI_TARGET", "cpu")
-        return (self.platform_target or "trn1") if name == "strict" else name if name == "cpu" else machine_name(name)
+        return "cpu" if name == "cpu" else target_of(self._platform or "trn1" if name == "strict" else machine_name(name))
+
+    @property
+    def _platform(self) -> Optional[str]:
+        """The machine that the kernel is written for: its own word, or what XCC_NKI_TARGET names."""
+        name = os.environ.get("XCC_NKI_TARGET", "cpu")
+        return self.platform_target or (None if name in ("cpu", "strict") else machine_name(name))
 
     def prepare(self, *args: Any, **kwargs: Any) -> Tuple[Compiled, List[Any]]:
         """Compiles for these arguments, once; where a register's value decides what the kernel does, for each call."""
@@ -402,10 +409,10 @@ class Kernel:
     def _prepared(self, args: tuple, kwargs: dict, runs: bool) -> Tuple[Compiled, List[Any]]:
         leaves: List[Any] = []
         tree = (tuple(_flatten(a, leaves, [], "") for a in args), {k: _flatten(a, leaves, [], "") for k, a in kwargs.items()})
-        key = (self.grid, self.target, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(dtypes.to_dtype(x.dtype))) for x in leaves))
+        key = (self.grid, self.target, self._platform, _key(tree[0]), _key(tree[1]), tuple((tuple(int(n) for n in x.shape), str(dtypes.to_dtype(x.dtype))) for x in leaves))
         found = self._cache.get(key)
         if found is None:
-            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self.platform_target, runs)
+            found, leaves = compile_kernel(self.func, args, kwargs, self.grid, self.target, self.interface, None, self._platform, runs)
             if not found.trace.values:
                 self._cache[key] = found
         return found, leaves
@@ -558,10 +565,10 @@ class Timed:
         """The target, what the simulator says of the kernel there, and that as a line of text."""
         from ..compiler import simulate
 
-        target = self.kernel.target if self.kernel.target != "cpu" else self.kernel.platform_target or "trn1"
+        target = self.kernel.target if self.kernel.target != "cpu" else target_of(self.kernel.platform_target or "trn1")
         k = self.kernel
         try:
-            compiled, _ = compile_kernel(k.func, args, kwargs, k.grid, target, k.interface, None, target)
+            compiled, _ = compile_kernel(k.func, args, kwargs, k.grid, target, k.interface, None, k.platform_target or target)
             s = simulate(bytes(compiled.archive))
         except Exception as e:  # noqa: BLE001 - a kernel of another machine: the measurement stands alone
             return target, None, "%s, simulated: %s" % (target, str(e).splitlines()[0])

@@ -59,7 +59,7 @@ def _tiles(t: Trace) -> Iterator[Tuple[Object, List[_Access]]]:
                     of.setdefault(o.object.uid, []).append(_access(r, name, o))
                 if o.index is not None:
                     of.setdefault(o.index[2].object.uid, []).append(None)
-    for uid in sorted(objects, key=lambda u: (-objects[u].elements * objects[u].dtype.itemsize, u)):
+    for uid in sorted(objects, key=lambda u: (-_columns(objects[u]), u)):
         found = [a for a in of[uid] if a is not None]
         if objects[uid].elements > 1 and len(found) == len(of[uid]):
             yield objects[uid], found
@@ -148,8 +148,14 @@ def _without_digit(t: Trace, o: Object, accesses: List[_Access], v: Variable, st
 
 
 def contract(t: Trace) -> bool:
-    """Whether the largest tile that can be was made smaller."""
-    return any(_contracted(t, o, accesses) for o, accesses in _tiles(t))
+    """Whether the largest tiles that can be were made smaller: all of one size, as an unrolled loop has a copy of each for every trip."""
+    size = 0
+    for o, accesses in list(_tiles(t)):
+        if _columns(o) < size:
+            break
+        if _contracted(t, o, accesses):
+            size = _columns(o)
+    return size > 0
 
 
 def _contracted(t: Trace, o: Object, accesses: List[_Access]) -> bool:
@@ -168,8 +174,13 @@ def _contracted(t: Trace, o: Object, accesses: List[_Access]) -> bool:
     return True
 
 
+def _columns(o: Object) -> int:
+    """Bytes in a partition."""
+    return o.elements * o.dtype.itemsize
+
+
 def _bytes(o: Object) -> int:
-    return o.partitions * o.elements * o.dtype.itemsize
+    return o.partitions * _columns(o)
 
 
 def bytes_on_chip(t: Trace) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from .._small_floats import inside_kernels
-from ._errors import _HERE, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
+from ._errors import _HERE, NeedCpu, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
 from ._index import Expr, Variable, to_int
 from ._races import Trips
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
@@ -334,6 +334,9 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
             unroll |= new
             if attempt > 20:  # many loops: stop asking one by one
                 unroll |= {v.key for r in t.records if isinstance(r, LoopBegin) for v in (r.variable,)}
+        except NeedCpu as need:
+            notes.append("compiled for cpu: %s" % need.why)
+            target = "cpu"
         except NeedRewrite as need:
             if not rewrite(need.code):  # type: ignore[arg-type]
                 raise NkiTypeError("%s:%d: %s" % (need.where + (need.otherwise,))) from None
