@@ -14,7 +14,7 @@
 #include "neff/base/sort.h"
 
 enum { MANY = 64, MOST = 1 << 14, ALIGN = 64 }; /* more than MOST would take too long */
-enum { LARGE = 64 << 20 };                      /* tiles apart are of more bytes than a chip has for them, about twice */
+enum { LARGE = 64 << 20 }; /* bytes of tiles apart: about twice as many as a chip has for them */
 
 static bool bind_sizes(struct binder *b)
 {

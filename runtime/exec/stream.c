@@ -356,7 +356,9 @@ static bool add_insn(struct stream_maker *m, int at)
 {
     struct joint_shape shape;
     const struct bound_insn *i = &m->b->out->insns[at];
-    if (meets_tiles(m, &m->b->k->insns[at]) || !insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
+    if (meets_tiles(m, &m->b->k->insns[at]))
+        return false;
+    if (!insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
         return false;
     if (m->nplaces + MOST_NEW_PLACES > STREAM_PLACES || m->count + MOST_NEW_OPS > STREAM_OPS)
         return false;

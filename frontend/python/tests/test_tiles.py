@@ -122,6 +122,34 @@ class Tiles(Case):
             y = np.abs(y) if n % 3 == 2 else y * np.float32(0.5) - np.float32(n)
         self.assertTrue((chain(x) == y).all())
 
+    def test_in_place_of_another(self) -> None:
+        """Two buffers of more than half the machine's memory: what one holds is read for the last time where the other is filled."""
+        rows, columns, chunks = 8, 30000, 3
+
+        def kernel_of(late: bool) -> Any:
+            @nki.jit
+            def kernel(x):
+                out = nl.ndarray((chunks, rows, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+                chunk, power = (nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf) for _ in range(2))
+                largest, total = (nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf) for _ in range(2))
+                for k in range(chunks):
+                    nisa.dma_copy(dst=chunk, src=x[k])
+                    nisa.tensor_reduce(dst=largest, data=chunk, op=nl.maximum, axis=1)
+                    nisa.tensor_scalar(dst=power, data=chunk, op0=nl.subtract, operand0=largest)
+                    nisa.activation(dst=power, data=power, op=nl.exp)
+                    if late:  # both live
+                        nisa.tensor_tensor(dst=power, data1=power, data2=chunk, op=nl.multiply)
+                    nisa.tensor_reduce(dst=total, data=power, op=nl.add, axis=1)
+                    nisa.dma_copy(dst=out[k], src=total)
+                return out
+            return kernel
+
+        x = np.random.RandomState(5).standard_normal((chunks, rows, columns)).astype(np.float32)
+        y = x.astype(np.float64)
+        self.close(kernel_of(False)(x), np.exp(y - y.max(2, keepdims=True)).sum(2, keepdims=True), 1e-5)
+        with self.assertRaisesRegex(nki.NkiError, "no room in sbuf: 2 tiles live together"):
+            kernel_of(True)(x)
+
     def test_written_again(self) -> None:
         for seed in range(KERNELS):
             r = np.random.RandomState(seed)

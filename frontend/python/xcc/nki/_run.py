@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from . import _coverage, _shrink
+from . import _coverage, _share, _shrink
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
@@ -340,7 +340,7 @@ def _warn_of_gaps(t: Trace, results: Sequence[Object], inputs: Sequence[Object])
                           "(too few trips, a mask?)" % (o.where[0], o.where[1], o.name, list(o.shape), gap), NkiWarning, stacklevel=5)
 
 
-_MAX_CONTRACTED = 16
+_MAX_CONTRACTED, _MAX_SHARED = 16, 4
 
 
 def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
@@ -348,7 +348,7 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     if t.target == "cpu":
         _shrink.fit_cache(t)
     failure: Optional[NkiError] = None
-    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED:
+    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED:
         if shrink is not None and not shrink(t):
             continue
         try:
