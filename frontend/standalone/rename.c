@@ -299,11 +299,25 @@ static bool is_own(const struct own *o, const struct token *t)
 
 /* ---- writing ---- */
 
-/* Whether it names a row of a table of the runtime, or a kernel of one. */
+/* The macro of which it is the first argument; -1: none. */
+static int macro_with(const struct tokens *t, int before)
+{
+    return is_sign(t, before, "(") ? token_before(t, before) : -1;
+}
+
+/* Whether it names a row of a table of the runtime: an operator, a kernel. */
 static bool is_row(const struct tokens *t, int before)
 {
-    int macro = is_sign(t, before, "(") ? token_before(t, before) : -1;
-    return macro >= 0 && IS_ONE_OF(&t->list[macro], "SET_USED", "USED", "WHEN_USED");
+    int macro = macro_with(t, before);
+    return macro >= 0 && IS_ONE_OF(&t->list[macro], "SET_USED", "USED", "WHEN_USED", "INFER_AS", "EVAL_AS_WORK");
+}
+
+/* EVAL_WITH_WORK(x): the operator's name is not the file's own, that of its body is. */
+static bool names_operator_and_body(const struct own *o, const struct tokens *t, int macro)
+{
+    int x = token_next(t, token_next(t, macro));
+    return t->list[macro].place == IN_CODE && IS_ONE_OF(&t->list[macro], "EVAL_WITH_WORK") && x < t->count &&
+           is_own(o, &t->list[x]);
 }
 
 static bool is_renamed(const struct own *o, const struct tokens *t, int i)
@@ -344,6 +358,13 @@ void write_renamed(const char *text, const char *prefix, const struct shared_nam
         const struct token *x = &t->list[i];
         if (x->kind == TOKEN_MARK)
             continue;
+        const int macro = macro_with(t, token_before(t, i));
+        if (macro >= 0 && names_operator_and_body(&o, t, macro))
+            fprintf(f, "%.*s, ", x->n, x->s);
+        if (names_operator_and_body(&o, t, i)) {
+            fputs("EVAL_AS_WORK", f);
+            continue;
+        }
         if (is_renamed(&o, t, i))
             fprintf(f, "%s%s", prefix, is_parameter(t, i) && is_sign(t, token_next(t, i), "##") ? "##" : "");
         fprintf(f, "%s%.*s", is_instruction_set(x) ? "KERNELS" : "", x->n, x->s);

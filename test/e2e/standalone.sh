@@ -306,6 +306,18 @@ sed 's/return(.*/return(%7)/; s/outputs(.*/outputs("a")/' routines.xir >one_rout
 grep -q USE_ARG_DT_I32 one_routine/one_routine_use.h || failed "argmax of i32 has no loop for i32"
 ! grep -E 'ARG_DT_(F32|U8)|threefry' one_routine/one_routine_use.h || failed "argmax of i32 has more than it calls"
 
+# In one file too: a body has a name of the file's own, its operator has not.
+cat >bodies.xir <<'X'
+graph "bodies" (%0 "x": f32[1,2,5,5], %1 "offset": f32[1,8,4,4]) {
+  %c0 = const f32[2,2,2,2] {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}
+  %2, %3 = max_pool(%0) {kernel_shape=[2, 2]}
+  %4 = deform_conv(%0, %c0, %1) {kernel_shape=[2, 2]}
+  return(%2, %3, %4)
+} outputs("pool", "places", "deformed")
+X
+"$xcc" bodies.xir -q --isa portable --amalgamate --standalone bodies
+$cc -fsyntax-only -Wall -Werror -Ibodies bodies/bodies.c || failed "plain routines in one file"
+
 # ---- a static program, in a root with nothing else ----
 if command -v musl-gcc >/dev/null && [ "$(id -u)" = 0 ]; then
     make -C fixed clean
