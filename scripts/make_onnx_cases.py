@@ -437,3 +437,9 @@ case('ConvTranspose_groups_infinite',[h.make_node('ConvTranspose',['x','w'],['y'
 deep=f32(1,3,3,3,4); deep[0,1,1,2,3]=np.inf; deep[0,0,2,0,0]=np.nan
 case('ConvTranspose_depth_infinite',[h.make_node('ConvTranspose',['x','w'],['y'],strides=[2,2,1],pads=[1,0,0,0,1,1]),h.make_node('ConvTranspose',['x','v'],['z'],strides=[3,2,2])],
      {'x':deep},['y','z'],inits=[nh.from_array(f32(3,2,3,3,2),'w'),nh.from_array(f32(3,2,2,1,3),'v')])
+
+# ---- convolutions of images that are larger than a chip's tiles, made of a row and a column and reduced, so that files stay
+# small; an infinity must stay within the windows that have it ----
+for channels,kernel,stride,dilation,(height,width),outputs in ((1,5,1,1,(230,230),4),(3,7,2,1,(300,310),8),(16,3,1,2,(190,200),5),(64,3,1,1,(170,180),6),(40,4,2,1,(60,700),3)):
+  row=f32(1,channels,1,width); row[0,0,0,width//2]=np.inf
+  case(f'conv_large_{channels}x{kernel}_{stride}',[h.make_node('Add',['row','column'],['image']),h.make_node('Conv',['image','w'],['sums'],pads=[1,2,0,1],strides=[stride]*2,dilations=[dilation]*2),h.make_node('ReduceMax',['sums'],['y'],axes=[2],keepdims=0)],{'row':row,'column':f32(1,channels,height,1)},['y'],opsets=(('',17),),inits=[nh.from_array(np.abs(f32(outputs,channels,kernel,kernel)),'w')],atol=1e-4)

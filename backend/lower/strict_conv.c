@@ -27,6 +27,7 @@ struct strict_conv {
     int64_t taps, tap_columns;               /* products of a window, and of a row of it */
     int64_t out_channels, out_tile, blocks; /* output channels: of one group */
     int64_t together;                     /* blocks of output channels in an instance */
+    int64_t first_row;                    /* of results, of the part of a folded image that is in the tile */
     int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
     int weight_tile[MAX_TOGETHER];
     int var_n, var_block, var_band, var_column;
@@ -71,8 +72,9 @@ static int64_t stacked_weight(const struct blocked *b, int64_t p, int64_t tap)
 /* The same where rows of the window lie over partitions, and next to them its further columns. */
 static int64_t folded_weight(const struct blocked *b, int64_t p, int64_t product)
 {
-    int64_t rows = p / b->in_group, column = product * b->shifts + rows / b->folds;
-    return column < b->kw ? (p % b->in_group * b->kh + rows % b->folds) * b->kw + column : -1;
+    int64_t column = product % b->tap_columns * b->shifts + p / b->in_group / b->folds;
+    int64_t row = product / b->tap_columns * b->folds + p / b->in_group % b->folds;
+    return row < b->kh && column < b->kw ? (p % b->in_group * b->kh + row) * b->kw + column : -1;
 }
 
 /* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. */
@@ -199,8 +201,11 @@ static struct epilogue epilogue_of(const struct strict_conv *s, int64_t channels
     e.covers[e.ncovers] = cover_of(channel, channel, s->var_block, channels);
     e.covers[e.ncovers].at = block * channels;
     e.covers[e.ncovers++].every = s->together * channels;
-    if (s->c->spatial == 2)
-        e.covers[e.ncovers++] = cover_of(first, first, s->var_band, s->m.band);
+    if (s->c->spatial == 2) {
+        int64_t left = s->m.oh - s->first_row, rows = s->var_band < 0 && left < s->m.band ? left : s->m.band;
+        e.covers[e.ncovers] = cover_of(first, first, s->var_band, rows);
+        e.covers[e.ncovers++].at = s->first_row;
+    }
     e.covers[e.ncovers++] = cover_of(column, column, s->var_column, s->m.width);
     e.covers[e.ncovers++] = cover_of(0, 0, s->var_n, 0);
     return e;
@@ -275,11 +280,8 @@ static void load_weights(struct strict_conv *s, int64_t block, int var_chunk)
 
 static void load_chunk(struct strict_conv *s, int var_chunk)
 {
-    if (s->m.folds)
-        image_load_folded(s->k, &s->m, s->var_n);
-    else
-        image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
-                   s->m.resident ? -1 : s->var_band, s->var_column);
+    image_load(s->k, &s->m, s->var_n, var_chunk, s->c->group > 1 ? s->var_block : -1, s->m.channels,
+               s->m.resident ? -1 : s->var_band, s->var_column);
     for (int64_t b = 0; b < s->together && !weights_at_once(s); b++)
         load_weights(s, b, var_chunk);
 }
@@ -287,7 +289,7 @@ static void load_chunk(struct strict_conv *s, int var_chunk)
 static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int64_t block,
                            int var_chunk)
 {
-    int64_t rows = s->m.stack_step ? s->m.stack_rows : 1;
+    int64_t rows = s->m.folds ? s->m.folds : s->m.stack_step ? s->m.stack_rows : 1;
     int64_t columns = s->m.folds ? s->m.shifts : s->m.stack_step ? s->m.stack_cols : 1;
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
@@ -296,6 +298,8 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
                                 (int)(t % s->tap_columns * columns));
         if (s->m.folds) /* what follows the window meets no weight: an infinity there must not count */
             w.dim[0].count = x.dim[0].count = image_fold_partitions(&s->m, t);
+        if (s->m.folds && s->var_column >= 0)
+            ap_move(s->k->p, &x, s->var_column, s->m.width * s->m.along);
         w.offset.base += t * s->out_tile;
         ap_push(&w, 1, s->out_tile);
         clip_out_channels(s, &w);
@@ -338,14 +342,19 @@ static void emit_block(struct strict_conv *s, int64_t block)
     epilogue_emit(&e, result);
 }
 
+static void make_weight_tiles(struct strict_conv *s)
+{
+    for (int64_t b = 0; b < s->together; b++)
+        s->weight_tile[b] = kernel_tile(s->k, MEM_SBUF, s->c->w->dtype, image_partitions(&s->m),
+                                        weight_chunks(s) * weight_row(s));
+}
+
 static void emit_products(struct strict_conv *s)
 {
     struct kernel_builder *k = s->k;
     const struct strict_image *m = &s->m;
     image_tile(k, &s->m);
-    for (int64_t b = 0; b < s->together; b++)
-        s->weight_tile[b] = kernel_tile(k, MEM_SBUF, s->c->w->dtype, image_partitions(m),
-                                        weight_chunks(s) * weight_row(s));
+    make_weight_tiles(s);
     if (m->resident) {
         for (int64_t b = 0; b < s->together && weights_at_once(s); b++)
             load_weights(s, b, -1);
@@ -358,6 +367,27 @@ static void emit_products(struct strict_conv *s)
         emit_block(s, b);
     if (m->resident)
         end_loop(k, s->var_band);
+}
+
+/* Part by part of the image, each in a tile of its own, so that the next is loaded meanwhile. */
+static void emit_folded(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    make_weight_tiles(s);
+    for (int64_t b = 0; b < s->together; b++)
+        load_weights(s, b, -1);
+    for (int64_t part = 0; part < s->m.parts; part++) {
+        int64_t first = part * s->m.part, left = s->m.bands - first;
+        image_tile(k, &s->m);
+        image_load_folded(k, &s->m, s->var_n, part);
+        s->first_row = first * s->m.band;
+        s->var_band = loop_over(k, left < s->m.part ? left : s->m.part);
+        s->var_column = loop_over(k, s->m.widths);
+        for (int64_t b = 0; b < s->together; b++)
+            emit_block(s, b);
+        end_loop(k, s->var_column);
+        end_loop(k, s->var_band);
+    }
 }
 
 /* ---- depthwise ---- */
@@ -498,6 +528,48 @@ static enum lowered emit_patches(struct lowering *l, struct group *g, const stru
 
 /* ---- choosing ---- */
 
+static int64_t weight_bytes(const struct strict_conv *s)
+{
+    return weight_row(s) * (int64_t)dtype_bytes(s->c->w->dtype);
+}
+
+/* `fits`: without folding, as s says. */
+static bool plan_folded(struct lowering *l, struct strict_conv *s, int64_t results, bool fits)
+{
+    struct strict_conv f = *s;
+    if (s->c->group > 1 || !image_sizes_in_range(&s->m) ||
+        !image_fold(l->m, &f.m, results, s->blocks, fits && s->m.resident))
+        return false;
+    f.taps = image_fold_products(&f.m, &f.tap_columns);
+    if (f.taps > MAX_TAPS || weight_bytes(&f) > strict_weights_room(l->m))
+        return false;
+    *s = f;
+    return true;
+}
+
+static bool plan_products(struct lowering *l, struct strict_conv *s)
+{
+    int64_t results = l->m->psum_bank / 4, weights_room = strict_weights_room(l->m);
+    bool fits = image_plan(l->m, &s->m, results), folded = plan_folded(l, s, results, fits);
+    if (!folded && !fits)
+        return false;
+    if (!folded && s->c->group == 1)
+        image_stack(l->m, &s->m, s->out_channels, s->blocks);
+    if (s->m.stack_step)
+        s->taps = image_products(&s->m, &s->tap_columns);
+    int64_t weights = weight_bytes(s);
+    if (s->m.resident && !folded && weights * s->m.chunks > weights_room) {
+        s->m.streamed = true;
+        if (!image_plan(l->m, &s->m, results))
+            return false;
+    }
+    bool whole = s->m.resident && s->c->group == 1 && s->out_channels % s->out_tile == 0;
+    for (int64_t n = MAX_TOGETHER; whole && n > 1 && s->together == 1; n--)
+        if (s->blocks % n == 0 && n * weights * s->m.chunks <= weights_room)
+            s->together = n;
+    return weights <= weights_room;
+}
+
 static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
 {
     const struct conv *c = s->c;
@@ -508,33 +580,12 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
     s->blocks = c->group > 1 ? c->group : ceil_div(s->out_channels, s->out_tile);
     if (s->taps > MAX_TAPS || (!depthwise && c->group > 1 && s->out_tile != s->out_channels))
         return false;
-    int64_t results = depthwise ? strict_results(l->m) : l->m->psum_bank / 4;
-    int64_t weights_room = strict_weights_room(l->m);
-    bool folded = !depthwise && c->group == 1 && c->spatial == 2 && image_sizes_in_range(&s->m) &&
-                  image_fold(l->m, &s->m, results);
-    if (folded)
-        s->taps = s->tap_columns = image_fold_products(&s->m);
-    else if (!image_plan(l->m, &s->m, results))
+    if (!depthwise)
+        return plan_products(l, s);
+    if (!image_plan(l->m, &s->m, strict_results(l->m)))
         return false;
-    if (depthwise) {
-        s->blocks = s->m.chunks;
-        return true;
-    }
-    if (c->group == 1)
-        image_stack(l->m, &s->m, s->out_channels, s->blocks);
-    if (s->m.stack_step)
-        s->taps = image_products(&s->m, &s->tap_columns);
-    int64_t weights = weight_row(s) * (int64_t)dtype_bytes(c->w->dtype);
-    if (s->m.resident && !folded && weights * s->m.chunks > weights_room) {
-        s->m.streamed = true;
-        if (!image_plan(l->m, &s->m, results))
-            return false;
-    }
-    bool whole = s->m.resident && c->group == 1 && s->out_channels % s->out_tile == 0;
-    for (int64_t n = MAX_TOGETHER; whole && n > 1 && s->together == 1; n--)
-        if (s->blocks % n == 0 && n * weights * s->m.chunks <= weights_room)
-            s->together = n;
-    return weights <= weights_room;
+    s->blocks = s->m.chunks;
+    return true;
 }
 
 struct strict_conv_plan {
@@ -594,6 +645,8 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         s.var_column = kernel_grid(&k, s.m.widths);
     if (depthwise)
         emit_sums(&s);
+    else if (s.m.folds)
+        emit_folded(&s);
     else
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);

@@ -1,31 +1,39 @@
 /*
- * Images of few channels: rows of the window lie over partitions, each with all channels, so that a product contracts a
- * column of the window at once. Partition (i, channel) holds rows i, i + stride, ... of the padded image: those that
- * row i of the window meets. Further partitions hold the same from the next column of the window on, as many of them as
- * save more time of products than they take of transfers: partition (shift, i, channel).
+ * Images of few channels: rows of the window lie over partitions, each with all channels, so that a product contracts
+ * several rows of the window at once. Partition (i, channel) holds rows i, i + stride, ... of the padded image: those
+ * that row i of the window meets. Further partitions hold the same from the next column of the window on: partition
+ * (shift, i, channel). The image comes from HBM that often, in parts of some bands; padding is put around it on chip.
+ *
+ * How many rows and columns: those that save more time of products than they take of transfers.
  */
 #include "backend/lower/strict_image.h"
 
 #include "backend/lower/product.h"
 #include "neff/isa/cost.h"
 
-enum { PARTS = 4 }; /* of the rows, loaded one after the other: products begin when the first is there */
+enum { LEAST_PARTS = 8 }; /* products begin when the first is there */
 
-/* The times of transfers and products in ns, with rows over partitions or without. */
+/* The times of transfers and products in ns. */
 struct fold_times {
     double transfers, products;
 };
 
-/* 0 folds: rows of the image over none. */
-static struct fold_times times_of(const struct machine *machine, const struct strict_image *m, int64_t folds,
-                                  int64_t shifts)
+/* Of the image `times` over, and so many products of each result. */
+static struct fold_times times_of(const struct machine *machine, const struct strict_image *m, double times,
+                                  int64_t products)
 {
     const struct timing *t = machine_timing(machine);
     double piece = piece_ns(t, (double)m->w * (double)dtype_bytes(m->x->type.dtype));
-    double rows = (double)m->channels * (double)(folds ? folds * shifts * m->oh : m->h);
-    double taps = (double)(folds ? ceil_div(m->kw, shifts) : m->kw * m->kh);
     double cycles = (m->x->type.dtype == DT_F32 ? 4 : 1) * (double)(m->oh * m->ow); /* a column a cycle; FP32 in four */
-    return (struct fold_times){rows * piece / t->dma_engines, taps * cycles / machine->pe_ghz};
+    return (struct fold_times){(double)m->channels * times * (double)m->h * piece / t->dma_engines,
+                               (double)products * cycles / machine->pe_ghz};
+}
+
+static struct fold_times times_folded(const struct machine *machine, const struct strict_image *m, int64_t blocks)
+{
+    int64_t columns;
+    double rows = (double)(m->folds * m->shifts * m->oh) / (double)m->h;
+    return times_of(machine, m, rows, image_fold_products(m, &columns) * blocks);
 }
 
 static double longer(struct fold_times t)
@@ -33,44 +41,75 @@ static double longer(struct fold_times t)
     return t.transfers > t.products ? t.transfers : t.products;
 }
 
-/* How many shifts take the least time; 0: rows over no partitions. */
-static int64_t best_shifts(const struct machine *machine, const struct strict_image *m)
+int64_t image_fold_products(const struct strict_image *m, int64_t *columns)
 {
-    int64_t best = 0;
-    for (int64_t shifts = 1; shifts <= m->kw && shifts * m->channels * m->kh <= machine->partitions; shifts++)
-        if (longer(times_of(machine, m, m->kh, shifts)) < longer(times_of(machine, m, best ? m->kh : 0, best)))
-            best = shifts;
-    return best;
-}
-
-int64_t image_fold_products(const struct strict_image *m)
-{
-    return ceil_div(m->kw, m->shifts);
+    *columns = ceil_div(m->kw, m->shifts);
+    return ceil_div(m->kh, m->folds) * *columns;
 }
 
 int64_t image_fold_partitions(const struct strict_image *m, int64_t product)
 {
-    int64_t left = m->kw - product * m->shifts;
-    return (left < m->shifts ? left : m->shifts) * m->folds * m->fold_channels;
+    int64_t columns;
+    image_fold_products(m, &columns);
+    int64_t rows_left = m->kh - product / columns * m->folds, columns_left = m->kw - product % columns * m->shifts;
+    int64_t shifts = columns_left < m->shifts ? columns_left : m->shifts;
+    int64_t folds = rows_left < m->folds ? rows_left : m->folds; /* where that is less, there is one shift */
+    return shifts * folds * m->fold_channels;
 }
 
-bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results)
+/* Rows of results that bands of other rows of the window begin further down. */
+static int64_t extra_rows(const struct strict_image *m, int64_t folds)
 {
-    int64_t room = strict_image_room(machine) / (int64_t)dtype_bytes(m->x->type.dtype);
-    if (m->kh < 2 || m->channels * m->kh > machine->partitions || m->ow > results || m->step_w != 1)
+    return (ceil_div(m->kh, folds) - 1) * folds * m->dh / m->sh;
+}
+
+/* The plan with so many rows and columns of the window over partitions; false: it does not fit. */
+static bool fold(const struct machine *machine, struct strict_image *m, int64_t results, int64_t folds, int64_t shifts)
+{
+    int64_t room = strict_image_room(machine) / 4 / (int64_t)dtype_bytes(m->x->type.dtype);
+    bool all_rows = m->kh % folds == 0;
+    if (folds * shifts * m->channels > machine->partitions || (!all_rows && shifts > 1) ||
+        (folds < m->kh && folds * m->dh % m->sh != 0))
         return false;
-    int64_t shifts = best_shifts(machine, m);
-    int64_t reach = (m->ow - 1) * m->sw + (m->kw - 1) * m->dw + 1, cols = ceil_div(reach, m->sw) * m->sw;
-    int64_t pitch = cols / m->sw, band = even_tile(m->oh, 1 + (results - m->ow) / pitch), bands = ceil_div(m->oh, band);
-    if (shifts == 0 || band * bands * cols > room)
+    m->width = even_tile(m->ow, results), m->widths = ceil_div(m->ow, m->width);
+    int64_t reach = (m->widths * m->width - 1) * m->sw + (m->kw - 1) * m->dw + 1;
+    m->cols = ceil_div(reach, m->sw) * m->sw, m->pitch = m->cols / m->sw;
+    m->band = m->widths > 1 ? 1 : even_tile(m->oh, 1 + (results - m->ow) / m->pitch);
+    m->bands = ceil_div(m->oh, m->band);
+    int64_t most = (room / m->cols - extra_rows(m, folds)) / m->band;
+    if (most < 1)
         return false;
-    m->folds = m->kh, m->fold_channels = m->channels, m->shifts = shifts;
-    m->width = m->ow, m->widths = 1, m->band = band, m->bands = bands;
-    m->rows = band * bands, m->cols = cols, m->plane = m->rows * cols;
-    m->along = m->sw, m->pitch = pitch;
-    m->chunk = m->channels * m->folds * shifts, m->chunks = 1, m->fh = m->fw = 1;
-    m->resident = true;
+    int64_t some = ceil_div(m->bands, LEAST_PARTS);
+    m->part = even_tile(m->bands, some < most ? some : most);
+    m->parts = ceil_div(m->bands, m->part);
+    m->rows = m->part * m->band + extra_rows(m, folds), m->plane = m->rows * m->cols;
+    m->folds = folds, m->fold_channels = m->channels, m->shifts = shifts;
+    m->along = m->sw;
+    m->chunk = m->channels * folds * shifts, m->chunks = 1, m->fh = m->fw = 1;
+    m->raw_rows = m->raw_cols = 0;
+    m->resident = true, m->streamed = false;
     return true;
+}
+
+bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results, int64_t blocks, bool whole)
+{
+    enum { PADDED = 3 }; /* the image is read and written as it is padded, and its bands overlap */
+    double least = longer(times_of(machine, m, whole ? 1 : PADDED, m->kh * m->kw * blocks));
+    struct strict_image best;
+    bool found = false;
+    if (m->step_w != 1 || m->channels > machine->partitions || (whole && m->kh < 2))
+        return false;
+    for (int64_t folds = whole ? m->kh : 1; folds <= m->kh; folds++)
+        for (int64_t shifts = 1; shifts <= m->kw; shifts++) {
+            struct strict_image s = *m;
+            if (!fold(machine, &s, results, folds, shifts) || longer(times_folded(machine, &s, blocks)) >= least)
+                continue;
+            least = longer(times_folded(machine, &s, blocks));
+            best = s, found = true;
+        }
+    if (found)
+        *m = best;
+    return found;
 }
 
 /* Rows [from, to) of partition i's that lie in the image, of rows [first, end). */
@@ -80,6 +119,15 @@ static void rows_inside(const struct strict_image *m, int64_t i, int64_t first, 
     image_inside(m->h, m->top, m->sh, i * m->dh, end, from, &rows);
     *to = *from + rows;
     *from = *from > first ? *from : first;
+    *to = *to > *from ? *to : *from;
+}
+
+/* Columns [from, to) of a shift's partitions that lie in the image. */
+static void columns_inside(const struct strict_image *m, int64_t shift, int64_t *from, int64_t *to)
+{
+    int64_t columns;
+    image_inside(m->w, m->left - shift * m->dw, 1, 0, m->cols, from, &columns);
+    *to = *from + columns;
 }
 
 static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column,
@@ -92,44 +140,35 @@ static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t
         emit_memset(k, (struct memset){.dst = a, .value = m->fill});
 }
 
-/* Columns [from, to) of a shift's partitions that lie in the image. */
-static void columns_inside(const struct strict_image *m, int64_t shift, int64_t *from, int64_t *to)
-{
-    int64_t columns;
-    image_inside(m->w, m->left - shift * m->dw, 1, 0, m->cols, from, &columns);
-    *to = *from + columns;
-}
-
 /* What some partition has of the padding: the first and the last rows, and columns at both sides. */
-static void fill_borders(struct kernel_builder *k, const struct strict_image *m)
+static void fill_borders(struct kernel_builder *k, const struct strict_image *m, int64_t first)
 {
-    int64_t top = 0, bottom = m->rows, left = 0, right = m->cols;
+    int64_t top = 0, bottom = m->rows, left = 0, right = m->cols, from, to;
     for (int64_t i = 0; i < m->folds; i++) {
-        int64_t from, to;
-        rows_inside(m, i, 0, m->rows, &from, &to);
-        top = from > top ? from : top, bottom = to < bottom ? to : bottom;
+        rows_inside(m, i, first, first + m->rows, &from, &to);
+        top = from - first > top ? from - first : top, bottom = to - first < bottom ? to - first : bottom;
     }
     for (int64_t shift = 0; shift < m->shifts; shift++) {
-        int64_t from, to;
         columns_inside(m, shift, &from, &to);
         left = from > left ? from : left, right = to < right ? to : right;
     }
+    top = top < m->rows ? top : m->rows;
     bottom = bottom > top ? bottom : top, right = right > left ? right : left;
     fill(k, m, 0, top, 0, m->cols), fill(k, m, bottom, m->rows - bottom, 0, m->cols);
     fill(k, m, top, bottom - top, 0, left), fill(k, m, top, bottom - top, right, m->cols - right);
 }
 
 static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t shift, int64_t i,
-                      int64_t first, int64_t end)
+                      int64_t first)
 {
     struct dim_table *t = &k->p->dims;
     int64_t row, to_row, column, to_column;
-    rows_inside(m, i, first, end, &row, &to_row);
+    rows_inside(m, i, first, first + m->rows, &row, &to_row);
     columns_inside(m, shift, &column, &to_column);
     if (row >= to_row || column >= to_column)
         return;
     struct ap to = {.mem = MEM_SBUF, .dtype = from.dtype, .tensor = m->tile};
-    to.offset.base = (shift * m->folds + i) * m->fold_channels * m->plane + row * m->cols + column;
+    to.offset.base = (shift * m->folds + i) * m->fold_channels * m->plane + (row - first) * m->cols + column;
     int64_t image_row = row * m->sh + i * m->dh - m->top, image_column = column + shift * m->dw - m->left;
     from.offset.base = dim_add(t, from.offset.base, dim_mul(t, m->step_h, image_row));
     from.offset.base = dim_add(t, from.offset.base, dim_mul(t, m->step_w, image_column));
@@ -139,14 +178,13 @@ static void load_rows(struct kernel_builder *k, const struct strict_image *m, st
     emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
 }
 
-void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n)
+void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n, int64_t part)
 {
     struct ap from = ap_slot(k->p, m->slot);
-    int64_t part = ceil_div(m->bands, PARTS) * m->band;
+    int64_t first = part * m->part * m->band;
     ap_move(k->p, &from, var_n, m->step_n);
-    fill_borders(k, m);
-    for (int64_t row = 0; row < m->rows; row += part)
-        for (int64_t shift = 0; shift < m->shifts; shift++)
-            for (int64_t i = 0; i < m->folds; i++)
-                load_rows(k, m, from, shift, i, row, row + part < m->rows ? row + part : m->rows);
+    fill_borders(k, m, first);
+    for (int64_t shift = 0; shift < m->shifts; shift++)
+        for (int64_t i = 0; i < m->folds; i++)
+            load_rows(k, m, from, shift, i, first);
 }

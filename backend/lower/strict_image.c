@@ -372,7 +372,7 @@ struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int 
     struct ap a = chunk_start(k, m, var_chunk);
     if (m->stack_step)
         a.dim[0].count = image_partitions(m);
-    int64_t row = m->folds ? 0 : i * m->dh, column = j * m->dw;
+    int64_t row = m->folds ? i * m->dh / m->sh : i * m->dh, column = j * m->dw;
     int64_t phase = row % m->fh * m->fw + column % m->fw;
     a.offset.base += phase * m->rows * m->cols + row / m->fh * m->cols + column / m->fw;
     if (var_band >= 0)

@@ -33,6 +33,7 @@ struct strict_image {
     int64_t raw_rows, raw_cols;         /* of the image before it is cut; 0: DMA loads phases */
     int64_t folds, fold_channels;       /* rows of the window over partitions, each with so many channels; 0: none */
     int64_t shifts;                     /* of such rows, each a column further on, over further partitions */
+    int64_t part, parts;                /* folded: bands in a tile, and how many tiles one after the other */
     int64_t along, pitch;               /* phased: elements from result to result, results from row to row */
     int64_t stack_rows, stack_cols, stack_step; /* taps of the window over partitions, so far apart; step 0: none */
     int tile, raw_tile;
@@ -40,9 +41,11 @@ struct strict_image {
 
 /* results: most elements of a band of results. False when it does not fit the machine. */
 bool image_plan(const struct machine *machine, struct strict_image *m, int64_t results);
-/* The same for images of few channels, all rows of the window over partitions (strict_fold.c). False when that does not
- * fit, or is slower; the plan is untouched then. Sizes are in range. */
-bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results);
+/* The same for images of few channels, rows and columns of the window over partitions (strict_fold.c), for products
+ * with so many blocks of output channels. False when that does not fit, or is slower; the plan is untouched then. Sizes
+ * are in range. `whole`: the image fits whole otherwise, and may be in SBUF already; if not, it would come in bands
+ * that are padded in HBM. */
+bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results, int64_t blocks, bool whole);
 bool image_sizes_in_range(const struct strict_image *m);
 /* Pads in HBM where the plan asks for it. Before the kernel that uses the image is begun. */
 void image_prepare(struct lowering *l, const struct node *n, struct strict_image *m, dim_t images);
@@ -61,16 +64,16 @@ void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, i
 void image_stack(const struct machine *machine, struct strict_image *m, int64_t out_channels, int64_t blocks);
 /* What a product contracts of the tile; how many products a window takes, and in a row of it. */
 int64_t image_partitions(const struct strict_image *m);
-/* Of a folded image: how many products a window takes; the partitions that have columns of the window for one. */
-int64_t image_fold_products(const struct strict_image *m);
-int64_t image_fold_partitions(const struct strict_image *m, int64_t product);
 int64_t image_products(const struct strict_image *m, int64_t *columns);
+/* Of a folded image: how many products a window takes, and in a row of it; the partitions that have weights for one. */
+int64_t image_fold_products(const struct strict_image *m, int64_t *columns);
+int64_t image_fold_partitions(const struct strict_image *m, int64_t product);
 /* Parts of image_load. Gaps: partitions between taps, which have to be cleared. */
 bool image_stack_has_gaps(const struct strict_image *m);
 void image_clear_stack(struct kernel_builder *k, const struct strict_image *m);
 void image_fill_stack(struct kernel_builder *k, const struct strict_image *m, int64_t first_row, int64_t end_row);
-/* All of image var_n, where it is folded. */
-void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n);
+/* A part of image var_n, where it is folded. */
+void image_load_folded(struct kernel_builder *k, const struct strict_image *m, int var_n, int64_t part);
 /* The start of tap (i, j) of chunk var_chunk, band var_band (resident tiles; -1 otherwise): a
  * pattern with the dim over partitions. */
 struct ap image_tap(struct kernel_builder *k, const struct strict_image *m, int var_chunk,
