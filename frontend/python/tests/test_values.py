@@ -166,6 +166,18 @@ class Instructions(Case):
         a, b, c = (f32(20, 12, seed=k) for k in range(3))
         self.close(kernel(a, b, c), a + b + c, 1e-6, 1e-6)
 
+    def test_sums_by_dma_of_any_shape(self) -> None:
+        """Rows without partitions: more than 128, or one that is longer than a partition."""
+        @nki.jit
+        def kernel(a, b):
+            out = nl.ndarray(a.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+            nisa.dma_compute(out, [a, b], nl.add, [1.0, 0.5])
+            return out
+
+        for shape in (300, 5), (1, 60000), (1, 7), (1, 3, 130), (130,):
+            a, b = f32(*shape), f32(*shape, seed=1)
+            self.close(kernel(a, b), a + np.float32(0.5) * b, 1e-6, 1e-6)
+
     def test_indices_beyond_the_tensor(self) -> None:
         """Rows that an index names in sums by DMA and in transposes: what lies beyond is left out, or stays as it is."""
         @nki.jit

@@ -419,6 +419,20 @@ def dma_copy(dst: _View, src: _View, priority: Any = None, oob_mode: Any = oob_m
     _emit_dma(dst, src, "dma_copy", None, None, _skips(oob_mode))
 
 
+def _pieces(views: Sequence[_View]) -> List[List[_View]]:
+    """Tensors in HBM, whose elements lie in no partitions, in pieces of at most 128: rows of one, or parts of a long row."""
+    first = views[0]
+    if any(v.on_chip or v.shape != first.shape or v.outside or v.index is not None or v.scalar_index is not None for v in views):
+        return [list(views)]
+    rows, columns = first.shape[0], first.shape[-1]
+    if rows > 128:
+        return [[v[r:min(r + 128, rows)] for v in views] for r in range(0, rows, 128)]
+    parts = next(n for n in range(128, 0, -1) if columns % n == 0)
+    if first.ndim == 2 and rows == 1 and parts > 1:
+        return [[v.reshape((parts, columns // parts)) for v in views]]
+    return [list(views)]
+
+
 def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scales: Any = None, unique_indices: Any = True,
                 oob_mode: Any = oob_mode.error, name: Any = None, **kw: Any) -> None:
     """dst = the sum of scaled sources, in f32. Where elements are chosen by an index, each may be named once, and oob_mode skip leaves what
@@ -429,11 +443,15 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
     if not unique_indices and any(v.index is not None for v in (dst, *srcs)):
         raise _error(api, "unique_indices=False: sums at places that an index names several times are not available, add rows with the same "
                      "index first, or copy with nki beta 1's dma_copy(dst_rmw_op=np.add)", NkiTypeError)
-    skip = _skips(oob_mode)
+    weights = list(scales) if isinstance(scales, (list, tuple)) else [1.0 if scales is None else scales] * len(srcs)
+    for to, *sources in _pieces([dst, *srcs]):
+        _sum(to, sources, weights, _skips(oob_mode), api)
+
+
+def _sum(dst: _View, srcs: Sequence[_View], weights: Sequence[Any], skip: bool, api: str) -> None:
     total = None
-    for k, s in enumerate(srcs):
+    for s, w in zip(srcs, weights):
         t = _move.load(s, _dtypes.float32, None, api, empty=0.0 if skip and s.index is not None else None)
-        w = 1.0 if scales is None else scales[k] if isinstance(scales, (list, tuple)) else scales
         if w != 1.0:
             _compute.emit_scalars(t, t, [("mul", w, False)], api)
         if total is None:
