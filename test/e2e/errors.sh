@@ -18,6 +18,8 @@ for option in --print-after --keep-fp32 --shape --calibrate; do
     refuses 2 "$option needs a value" "$xcc" "$digits" -o x.neff $option ''
 done
 xsim=$build/runtime/sim/xsim
+echo 'graph "g" (%0 "x": f32[1,1,2,9], %1 "w": f32[4,1,5,5]) { %2 = conv(%0, %1) {pads=[1,2,0,1]} return(%2) } outputs("y")' >small.xir
+refuses 1 "a window of 5 elements is larger than the image in spatial dim 0, which has 3 with its padding" "$xcc" small.xir -o x.neff
 refuses 1 "nonsense.so: cannot open" "$xrun" good.neff "$picture" --custom-op nonsense.so
 refuses 1 "--trips nonsense: no loop and no " "$xsim" good.neff --trips nonsense=3
 refuses 2 "--profile is shown on the page" "$xsim" good.neff --profile nonsense

@@ -165,6 +165,13 @@ static struct value *reversed(struct hlo_lower *l, const struct hlo_convolution 
     return h_reverse(l, w, axes, n);
 }
 
+/* A window that is larger than the image gives no elements here; in a graph it is an error. */
+static bool gives_nothing(const struct hlo_shape *y)
+{
+    int64_t n;
+    return hlo_shape_count(y, &n) && n == 0;
+}
+
 bool hlo_lower_convolution(struct hlo_lower *l)
 {
     const struct hlo_attr *window = hlo_attr(l->i, HLO_ATTR_window);
@@ -177,7 +184,10 @@ bool hlo_lower_convolution(struct hlo_lower *l)
     if (c.spatial && (!c.window || c.window->rank != c.spatial))
         return HLO_ERROR(l, "a window of %d dimensions for %d spatial ones",
                          c.window ? c.window->rank : 0, c.spatial);
-    int rank = c.spatial + 2, out = hlo_type_dtype(l->i->shape->type);
+    const struct hlo_shape *result = l->i->shape;
+    int rank = c.spatial + 2, out = hlo_type_dtype(result->type);
+    if (gives_nothing(result))
+        return h_done(l, h_fill(l, b_scalar(l->b, out, 0), result->dims, result->rank));
     c.channels_last = c.spatial && c.labels->input.second == rank - 1 && c.labels->input.first == 0;
     if (conv_is_sum_of_products(l, &c))
         return h_done(l, conv_by_products(l, &c));

@@ -77,7 +77,9 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
                                     dim_ceildiv(t, dim_add(t, in, w->begin[i]), w->stride[i]));
         }
         if (dim_is_const(w->out[i]) && w->out[i] < 0)
-            w->out[i] = 0;
+            return fail(d, "a window of %lld elements is larger than the image in spatial dim %d, which has "
+                        "%lld with its padding",
+                        (long long)extent, i, (long long)dim_add(t, in, dim_add(t, w->begin[i], w->end[i])));
     }
     return true;
 }
