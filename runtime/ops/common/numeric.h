@@ -83,9 +83,12 @@ struct window {
     dim_t stride[MAX_RANK], dilation[MAX_RANK], lhs_dilation[MAX_RANK];
     dim_t begin[MAX_RANK], end[MAX_RANK]; /* padding; negative crops */
     dim_t out[MAX_RANK];
+    int short_of; /* a dim in which the window is larger than the padded image: out is 0 there; -1: none */
 };
 bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
                  bool ceil_mode);
+/* Fails where the window is larger than the image. */
+bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d);
 int64_t window_taps(const struct window *w);
 int64_t window_inputs(const struct window *w);  /* input positions */
 int64_t window_outputs(const struct window *w); /* output positions */

@@ -62,7 +62,8 @@ static bool infer_conv_as(struct infer *f, int dtype)
         return false;
     spatial_dims(&w, x, weight, last);
     int bias = f->op == OP_conv ? 2 : f->op == OP_conv_integer ? 4 : f->nin;
-    if (!infer_vector(f, bias, m) || !window_make(&w, f->dims, f->attrs, f->d, false))
+    if (!infer_vector(f, bias, m) || !window_make(&w, f->dims, f->attrs, f->d, false) ||
+        !window_has_room(&w, f->dims, f->d))
         return false;
     return infer_image(f, dtype, m, &w, last);
 }

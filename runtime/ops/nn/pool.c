@@ -36,7 +36,7 @@ static bool infer_pool(struct infer *f)
             infer_any(f, 1, DT_I64);
         return infer_any(f, 0, x->dtype);
     }
-    if (!pool_window(&w, f->dims, f->attrs, f->d, x))
+    if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d))
         return false;
     for (int i = 0; i < w.n; i++)
         y.dims[spatial_axis(i, last)] = w.out[i];

@@ -53,6 +53,7 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
     bool upper = attr_is(as, "auto_pad", "SAME_UPPER"),
          lower = attr_is(as, "auto_pad", "SAME_LOWER");
     bool valid = attr_is(as, "auto_pad", "VALID");
+    w->short_of = -1;
     memset(w->begin, 0, sizeof w->begin);
     memset(w->end, 0, sizeof w->end);
     if (!each_dim(w, as, "strides", 1, 1, w->stride, d) ||
@@ -77,11 +78,21 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
                                     dim_ceildiv(t, dim_add(t, in, w->begin[i]), w->stride[i]));
         }
         if (dim_is_const(w->out[i]) && w->out[i] < 0)
-            return fail(d, "a window of %lld elements is larger than the image in spatial dim %d, which has "
-                        "%lld with its padding",
-                        (long long)extent, i, (long long)dim_add(t, in, dim_add(t, w->begin[i], w->end[i])));
+            w->out[i] = 0, w->short_of = i;
     }
     return true;
+}
+
+bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d)
+{
+    int i = w->short_of;
+    if (i < 0)
+        return true;
+    dim_t extent = dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
+    dim_t padded = dim_add(t, w->in[i], dim_add(t, w->begin[i], w->end[i]));
+    return fail(d,
+                "a window of %lld elements is larger than the image in spatial dim %d, which has %lld with its padding",
+                (long long)extent, i, (long long)padded);
 }
 
 int64_t window_taps(const struct window *w)
