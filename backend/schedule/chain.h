@@ -56,7 +56,7 @@ bool is_dead_store(const struct chain *c, int insn);
 bool loads_constant(const struct program *p, const struct insn *n);
 
 /* Where a tile is placed: where there is room first; behind the tile before it, so that few take memory that was used
- * just now; the same, with tiles of constants in memory of their own. */
+ * just now; the same close together, and tiles of constants in what that leaves free. */
 enum straight_places { PLACE_LOWEST, PLACE_IN_TURN, PLACE_WEIGHTS_APART };
 /* Places of tiles; -1, or an instruction that finds no room. */
 int place_straight(struct program *p, struct kernel *k, const struct machine *m, enum straight_places how);

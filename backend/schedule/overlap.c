@@ -4,9 +4,9 @@
  *
  * Every instruction gets a time: kernels run at half their speed, one begins when half of the one before is over, later
  * where there is no room for both. An instruction's time is not before that of those that it depends on, and the order
- * is that of the times. A kernel's own order stays. Of such an order and the kernels one after the other, of weights in
- * memory of their own or not, and of the queues that may load again what was stored, those are taken that an estimate
- * says take the least time.
+ * is that of the times. A kernel's own order stays. Of such an order and the kernels one after the other, of weights
+ * placed after all others or among them, and of the queues that may load again what was stored, those are taken that an
+ * estimate says take the least time.
  */
 #include "backend/schedule/chain.h"
 
@@ -206,7 +206,7 @@ static bool delayed_fits(struct overlap *o)
 }
 
 /* Kernels begin one beside the other as far as there is room, and loads as early; false: there is none. Weights that
- * have memory of their own begin when that is free, whatever their place in the order: the latest leaves most room. */
+ * are placed last begin when their memory is free, whatever their place in the order: the latest leaves most room. */
 static bool beside(struct overlap *o)
 {
     static const double ahead[] = {INFINITY, 200e3, 50e3, 25e3, 12e3, 6e3};

@@ -3,7 +3,8 @@
  *
  * Memory is given in turn, as in a ring: a tile begins where the one before it ended, so that what has the memory next
  * waits for long ago. Tiles of different kinds have rings of their own. In one for all, weights would wait for whatever
- * had the memory before, and stand in their queue before all others; in a ring of their own they wait for weights.
+ * had the memory before, and stand in their queue before all others. So the other tiles may come first, close together
+ * in what the rest of the kernel needs of a ring, and weights take what is free first (straight_weights.c).
  */
 #include "backend/schedule/chain.h"
 
@@ -11,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum ring_of { LARGE, SMALL, WEIGHTS, PSUM, RINGS };
+enum ring_of { LARGE, SMALL, WEIGHTS /* none: they come last */, PSUM, RINGS };
 enum { SMALLEST_LARGE = 1536 }; /* bytes; small tiles between large ones would leave these no room */
 
 struct taken {
@@ -73,7 +74,7 @@ bool loads_constant(const struct program *p, const struct insn *n)
            p->slots[slot_root(p, n->ap[SRC].tensor)].kind == SLOT_CONST;
 }
 
-/* SBUF's tiles into LARGE, or small ones apart, and those that only loads of constants write. */
+/* SBUF's tiles into LARGE, or small ones apart, and those that loads of constants write. */
 static void choose_rings(const struct straight *s, bool small_apart, bool weights_apart)
 {
     const struct kernel *k = s->k;
@@ -160,7 +161,7 @@ static int place_in_rings(const struct straight *s, const peaks_t *peaks, int64_
 /* Weights take what others leave free: these have `percent` less than all of what weights could do without. */
 static int place_before_weights(const struct straight *s, bool small_apart, int percent)
 {
-    enum { TURNS = 140 };
+    enum { TURNS = 140 }; /* 100 to 200 are within 3% on resnet50 */
     struct arena scratch = {0};
     bool *placed = ARENA_ARRAY(&scratch, bool, s->k->ntiles + 1);
     choose_rings(s, small_apart, true);
