@@ -63,6 +63,7 @@ class Messages(Case):
         self.told(r"range_select: reduce_op is add, expected nl.maximum: .*nisa.tensor_reduce", selected, f32(8, 4))
         self.told(r"nl.gather_flattened: axis is 1, expected 0", gathered, f32(8, 4))
         self.told(r"dma_compute: reduce_op is mul, expected nl.add", summed(np.multiply), f32(8, 4))
+        self.told(r"dma_compute: 1 scales for 2 srcs, expected one for each", summed(np.add, scales=[2.0]), f32(8, 4))
         self.told(r"dma_compute: unique_indices=False: .*dst_rmw_op=np.add", summed(np.add, unique_indices=False), f32(8, 4))
 
     def test_targets(self) -> None:

@@ -444,6 +444,8 @@ def dma_compute(dst: _View, srcs: Sequence[_View], reduce_op: Any = np.add, scal
         raise _error(api, "unique_indices=False: sums at places that an index names several times are not available, add rows with the same "
                      "index first, or copy with nki beta 1's dma_copy(dst_rmw_op=np.add)", NkiTypeError)
     weights = list(scales) if isinstance(scales, (list, tuple)) else [1.0 if scales is None else scales] * len(srcs)
+    if not srcs or len(weights) != len(srcs):
+        raise _error(api, "%d scales for %d srcs, expected one for each of one or more" % (len(weights), len(srcs)), NkiTypeError)
     for to, *sources in _pieces([dst, *srcs]):
         _sum(to, sources, weights, _skips(oob_mode), api)
 
