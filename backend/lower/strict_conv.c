@@ -56,36 +56,19 @@ static bool reorder(const struct constant_maker *maker, int64_t group, void *to)
 
 struct blocked {
     struct lazy_constant lazy;
-    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk /* partitions */, chunks, folds, shifts;
-    int64_t kh, kw, tap_columns, stack_rows, stack_cols, stack_step;
+    int64_t in_group, taps, out_channels /* of a group */, group, tile, chunk /* partitions */, chunks;
+    int64_t kh, kw, tap_columns; /* of the window; products of a row of it */
+    int64_t rows, columns;       /* of the window over partitions, in parts of `step` partitions each */
+    int64_t step, row_step, column_step; /* parts from row to row, and from column to column */
 };
 
-/* The same where taps lie over partitions. */
-static int64_t stacked_weight(const struct blocked *b, int64_t p, int64_t tap)
+/* Which weight of an output channel's partition p of a chunk has in a product; -1: none. */
+static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t product)
 {
-    int64_t of = p / b->stack_step, channel = p % b->stack_step;
-    int64_t row = tap / b->tap_columns * b->stack_rows + of / b->stack_cols;
-    int64_t column = tap % b->tap_columns * b->stack_cols + of % b->stack_cols;
+    int64_t channel = chunk * b->chunk + p % b->step, of = p / b->step;
+    int64_t row = product / b->tap_columns * b->rows + of / b->row_step % b->rows;
+    int64_t column = product % b->tap_columns * b->columns + of / b->column_step % b->columns;
     return channel < b->in_group && row < b->kh && column < b->kw ? (channel * b->kh + row) * b->kw + column : -1;
-}
-
-/* The same where rows of the window lie over partitions, and next to them its further columns. */
-static int64_t folded_weight(const struct blocked *b, int64_t p, int64_t product)
-{
-    int64_t column = product % b->tap_columns * b->shifts + p / b->in_group / b->folds;
-    int64_t row = product / b->tap_columns * b->folds + p / b->in_group % b->folds;
-    return row < b->kh && column < b->kw ? (p % b->in_group * b->kh + row) * b->kw + column : -1;
-}
-
-/* Which weight of an output channel's partition p of a chunk has at a tap; -1: none. */
-static int64_t weight_of(const struct blocked *b, int64_t p, int64_t chunk, int64_t tap)
-{
-    int64_t i = chunk * b->chunk + p;
-    if (b->stack_step)
-        return stacked_weight(b, p, tap);
-    if (b->folds)
-        return folded_weight(b, p, tap);
-    return i < b->in_group ? i * b->taps + tap : -1;
 }
 
 /* The weights of a block of output channels, or of a group, as partitions hold them; zero behind
@@ -129,14 +112,14 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
                           .tile = s->out_tile,
                           .chunk = image_partitions(&s->m),
                           .chunks = s->m.chunks,
-                          .folds = s->m.folds,
-                          .shifts = s->m.shifts,
                           .kh = c->kh,
                           .kw = c->kw,
                           .tap_columns = s->tap_columns,
-                          .stack_rows = s->m.stack_rows,
-                          .stack_cols = s->m.stack_cols,
-                          .stack_step = s->m.stack_step};
+                          .rows = image_tap_rows(&s->m),
+                          .columns = image_tap_columns(&s->m),
+                          .step = s->m.folds ? c->in_group : s->m.stack_step ? s->m.stack_step : s->m.chunk,
+                          .row_step = s->m.stack_step ? s->m.stack_cols : 1,
+                          .column_step = s->m.folds ? s->m.folds : 1};
     int64_t dims[4] = {s->blocks, b->chunk, b->chunks, b->taps * b->tile};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
     return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
@@ -289,8 +272,7 @@ static void load_chunk(struct strict_conv *s, int var_chunk)
 static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, int64_t block,
                            int var_chunk)
 {
-    int64_t rows = s->m.folds ? s->m.folds : s->m.stack_step ? s->m.stack_rows : 1;
-    int64_t columns = s->m.folds ? s->m.shifts : s->m.stack_step ? s->m.stack_cols : 1;
+    int64_t rows = image_tap_rows(&s->m), columns = image_tap_columns(&s->m);
     for (int64_t t = 0; t < s->taps; t++) {
         int band = s->m.resident ? s->var_band : -1;
         struct ap w = weights_at(s, block, var_chunk),
@@ -540,7 +522,7 @@ static bool plan_folded(struct lowering *l, struct strict_conv *s, int64_t resul
     if (s->c->group > 1 || !image_sizes_in_range(&s->m) ||
         !image_fold(l->m, &f.m, results, s->blocks, fits && s->m.resident))
         return false;
-    f.taps = image_fold_products(&f.m, &f.tap_columns);
+    f.taps = image_products(&f.m, &f.tap_columns);
     if (f.taps > MAX_TAPS || weight_bytes(&f) > strict_weights_room(l->m))
         return false;
     *s = f;
@@ -555,8 +537,7 @@ static bool plan_products(struct lowering *l, struct strict_conv *s)
         return false;
     if (!folded && s->c->group == 1)
         image_stack(l->m, &s->m, s->out_channels, s->blocks);
-    if (s->m.stack_step)
-        s->taps = image_products(&s->m, &s->tap_columns);
+    s->taps = image_products(&s->m, &s->tap_columns);
     int64_t weights = weight_bytes(s);
     if (s->m.resident && !folded && weights * s->m.chunks > weights_room) {
         s->m.streamed = true;

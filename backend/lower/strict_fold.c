@@ -13,48 +13,25 @@
 
 enum { LEAST_PARTS = 8 }; /* products begin when the first is there */
 
-/* The times of transfers and products in ns. */
-struct fold_times {
-    double transfers, products;
-};
-
-/* Of the image `times` over, and so many products of each result. */
-static struct fold_times times_of(const struct machine *machine, const struct strict_image *m, double times,
-                                  int64_t products)
+/* The longer of transfers, of the image `times` over, and of so many products of each result, in ns. */
+static double longer_ns(const struct machine *machine, const struct strict_image *m, double times, int64_t products)
 {
     const struct timing *t = machine_timing(machine);
     double piece = piece_ns(t, (double)m->w * (double)dtype_bytes(m->x->type.dtype));
+    double transfers = (double)m->channels * times * (double)m->h * piece / t->dma_engines;
     double cycles = (m->x->type.dtype == DT_F32 ? 4 : 1) * (double)(m->oh * m->ow); /* a column a cycle; FP32 in four */
-    return (struct fold_times){(double)m->channels * times * (double)m->h * piece / t->dma_engines,
-                               (double)products * cycles / machine->pe_ghz};
-}
-
-static struct fold_times times_folded(const struct machine *machine, const struct strict_image *m, int64_t blocks)
-{
-    int64_t columns;
-    double rows = (double)(m->folds * m->shifts * m->oh) / (double)m->h;
-    return times_of(machine, m, rows, image_fold_products(m, &columns) * blocks);
-}
-
-static double longer(struct fold_times t)
-{
-    return t.transfers > t.products ? t.transfers : t.products;
-}
-
-int64_t image_fold_products(const struct strict_image *m, int64_t *columns)
-{
-    *columns = ceil_div(m->kw, m->shifts);
-    return ceil_div(m->kh, m->folds) * *columns;
+    double multiplying = (double)products * cycles / machine->pe_ghz;
+    return transfers > multiplying ? transfers : multiplying;
 }
 
 int64_t image_fold_partitions(const struct strict_image *m, int64_t product)
 {
     int64_t columns;
-    image_fold_products(m, &columns);
+    image_products(m, &columns);
     int64_t rows_left = m->kh - product / columns * m->folds, columns_left = m->kw - product % columns * m->shifts;
     int64_t shifts = columns_left < m->shifts ? columns_left : m->shifts;
     int64_t folds = rows_left < m->folds ? rows_left : m->folds; /* where that is less, there is one shift */
-    return shifts * folds * m->fold_channels;
+    return shifts * folds * m->channels;
 }
 
 /* Rows of results that bands of other rows of the window begin further down. */
@@ -83,7 +60,7 @@ static bool fold(const struct machine *machine, struct strict_image *m, int64_t 
     m->part = even_tile(m->bands, some < most ? some : most);
     m->parts = ceil_div(m->bands, m->part);
     m->rows = m->part * m->band + extra_rows(m, folds), m->plane = m->rows * m->cols;
-    m->folds = folds, m->fold_channels = m->channels, m->shifts = shifts;
+    m->folds = folds, m->shifts = shifts;
     m->along = m->sw;
     m->chunk = m->channels * folds * shifts, m->chunks = 1, m->fh = m->fw = 1;
     m->raw_rows = m->raw_cols = 0;
@@ -94,7 +71,7 @@ static bool fold(const struct machine *machine, struct strict_image *m, int64_t 
 bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results, int64_t blocks, bool whole)
 {
     enum { PADDED = 3 }; /* the image is read and written as it is padded, and its bands overlap */
-    double least = longer(times_of(machine, m, whole ? 1 : PADDED, m->kh * m->kw * blocks));
+    double least = longer_ns(machine, m, whole ? 1 : PADDED, m->kh * m->kw * blocks);
     struct strict_image best;
     bool found = false;
     if (m->step_w != 1 || m->channels > machine->partitions || (whole && m->kh < 2))
@@ -102,10 +79,13 @@ bool image_fold(const struct machine *machine, struct strict_image *m, int64_t r
     for (int64_t folds = whole ? m->kh : 1; folds <= m->kh; folds++)
         for (int64_t shifts = 1; shifts <= m->kw; shifts++) {
             struct strict_image s = *m;
-            if (!fold(machine, &s, results, folds, shifts) || longer(times_folded(machine, &s, blocks)) >= least)
+            int64_t columns;
+            if (!fold(machine, &s, results, folds, shifts))
                 continue;
-            least = longer(times_folded(machine, &s, blocks));
-            best = s, found = true;
+            double rows = (double)(folds * shifts * m->oh) / (double)m->h;
+            double ns = longer_ns(machine, m, rows, image_products(&s, &columns) * blocks);
+            if (ns < least)
+                least = ns, best = s, found = true;
         }
     if (found)
         *m = best;
@@ -130,16 +110,6 @@ static void columns_inside(const struct strict_image *m, int64_t shift, int64_t 
     *to = *from + columns;
 }
 
-static void fill(struct kernel_builder *k, const struct strict_image *m, int64_t row, int64_t rows, int64_t column,
-                 int64_t columns)
-{
-    struct ap a = {
-        .mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile, .offset.base = row * m->cols + column};
-    ap_push(&a, m->plane, m->chunk), ap_push(&a, m->cols, rows), ap_push(&a, 1, columns);
-    if (rows > 0 && columns > 0)
-        emit_memset(k, (struct memset){.dst = a, .value = m->fill});
-}
-
 /* What some partition has of the padding: the first and the last rows, and columns at both sides. */
 static void fill_borders(struct kernel_builder *k, const struct strict_image *m, int64_t first)
 {
@@ -154,8 +124,11 @@ static void fill_borders(struct kernel_builder *k, const struct strict_image *m,
     }
     top = top < m->rows ? top : m->rows;
     bottom = bottom > top ? bottom : top, right = right > left ? right : left;
-    fill(k, m, 0, top, 0, m->cols), fill(k, m, bottom, m->rows - bottom, 0, m->cols);
-    fill(k, m, top, bottom - top, 0, left), fill(k, m, top, bottom - top, right, m->cols - right);
+    struct image_rect sides[4];
+    struct ap all = {.mem = MEM_SBUF, .dtype = m->x->type.dtype, .tensor = m->tile};
+    ap_push(&all, m->plane, m->chunk);
+    for (int i = 0, n = image_sides(m, 0, top, bottom - top, left, right - left, sides); i < n; i++)
+        image_fill(k, m, all, sides[i]);
 }
 
 static void load_rows(struct kernel_builder *k, const struct strict_image *m, struct ap from, int64_t shift, int64_t i,
@@ -168,11 +141,11 @@ static void load_rows(struct kernel_builder *k, const struct strict_image *m, st
     if (row >= to_row || column >= to_column)
         return;
     struct ap to = {.mem = MEM_SBUF, .dtype = from.dtype, .tensor = m->tile};
-    to.offset.base = (shift * m->folds + i) * m->fold_channels * m->plane + (row - first) * m->cols + column;
+    to.offset.base = (shift * m->folds + i) * m->channels * m->plane + (row - first) * m->cols + column;
     int64_t image_row = row * m->sh + i * m->dh - m->top, image_column = column + shift * m->dw - m->left;
     from.offset.base = dim_add(t, from.offset.base, dim_mul(t, m->step_h, image_row));
     from.offset.base = dim_add(t, from.offset.base, dim_mul(t, m->step_w, image_column));
-    ap_push(&to, m->plane, m->fold_channels), ap_push(&from, m->step_c, m->fold_channels);
+    ap_push(&to, m->plane, m->channels), ap_push(&from, m->step_c, m->channels);
     ap_push(&to, m->cols, to_row - row), ap_push(&from, dim_mul(t, m->step_h, m->sh), to_row - row);
     ap_push(&to, 1, to_column - column), ap_push(&from, m->step_w, to_column - column);
     emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});

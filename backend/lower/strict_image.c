@@ -199,47 +199,53 @@ void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, i
 
 /* ---- what lies outside the image ---- */
 
-struct fill_rect { /* of the tile: rows of a phase begin m->cols elements apart */
-    int64_t start, rows, columns;
-};
-
 enum { FILL_START = 128 }; /* what an instruction takes besides its elements, in the time of one */
 
-/* Above, below, left and right of the image in each phase; how many. */
-static int around(const struct strict_image *m, struct fill_rect *rects, int room)
+int image_sides(const struct strict_image *m, int64_t start, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                struct image_rect sides[4])
 {
+    int64_t inner = start + row * m->cols, right = column + columns;
+    const struct image_rect all[] = {{start, row, m->cols},
+                                     {inner + rows * m->cols, m->rows - row - rows, m->cols},
+                                     {inner, rows, column},
+                                     {inner + right, rows, m->cols - right}};
     int n = 0;
-    for (int64_t r = 0; r < m->fh; r++)
-        for (int64_t c = 0; c < m->fw; c++) {
-            int64_t row, rows, column, columns, start = (r * m->fw + c) * m->rows * m->cols;
-            if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
-                continue;
-            image_inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
-            image_inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
-            int64_t inner = start + row * m->cols, right = column + columns;
-            const struct fill_rect sides[] = {{start, row, m->cols},
-                                              {inner + rows * m->cols, m->rows - row - rows, m->cols},
-                                              {inner, rows, column},
-                                              {inner + right, rows, m->cols - right}};
-            for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
-                if (sides[i].rows > 0 && sides[i].columns > 0 && n < room)
-                    rects[n++] = sides[i];
-        }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].rows > 0 && all[i].columns > 0)
+            sides[n++] = all[i];
     return n;
 }
 
-static void fill(struct kernel_builder *k, const struct strict_image *m, struct ap to, struct fill_rect r)
+void image_fill(struct kernel_builder *k, const struct strict_image *m, struct ap to, struct image_rect r)
 {
     to.offset.base += r.start;
     ap_push(&to, m->cols, r.rows), ap_push(&to, 1, r.columns);
     emit_memset(k, (struct memset){.dst = to, .value = m->fill});
 }
 
+/* What lies around the image in each phase; how many, `room` where that is not all. */
+static int around(const struct strict_image *m, struct image_rect *rects, int room)
+{
+    int n = 0;
+    for (int64_t r = 0; r < m->fh; r++)
+        for (int64_t c = 0; c < m->fw; c++) {
+            int64_t row, rows, column, columns;
+            if (!phase_used(m->kh, m->dh, m->fh, r) || !phase_used(m->kw, m->dw, m->fw, c))
+                continue;
+            if (n + 4 > room)
+                return room;
+            image_inside(m->h, m->top, m->fh, r, m->rows, &row, &rows);
+            image_inside(m->w, m->left, m->fw, c, m->cols, &column, &columns);
+            n += image_sides(m, (r * m->fw + c) * m->rows * m->cols, row, rows, column, columns, rects + n);
+        }
+    return n;
+}
+
 /* Of the chunk that begins at `to`; all of it where that takes less time. */
 static void fill_outside(struct kernel_builder *k, const struct strict_image *m, struct ap to)
 {
     enum { MAX_RECTS = 64 };
-    struct fill_rect rects[MAX_RECTS];
+    struct image_rect rects[MAX_RECTS];
     int n = around(m, rects, MAX_RECTS);
     int64_t elements = 0;
     for (int i = 0; i < n; i++)
@@ -250,7 +256,7 @@ static void fill_outside(struct kernel_builder *k, const struct strict_image *m,
         return;
     }
     for (int i = 0; i < n; i++)
-        fill(k, m, to, rects[i]);
+        image_fill(k, m, to, rects[i]);
 }
 
 struct image_part { /* of a phase, and where it comes from */

@@ -31,8 +31,7 @@ struct strict_image {
     int64_t fh, fw, rows, cols;         /* phases; elements of one */
     int64_t chunk, chunks, plane;       /* elements of a chunk in a partition */
     int64_t raw_rows, raw_cols;         /* of the image before it is cut; 0: DMA loads phases */
-    int64_t folds, fold_channels;       /* rows of the window over partitions, each with so many channels; 0: none */
-    int64_t shifts;                     /* of such rows, each a column further on, over further partitions */
+    int64_t folds, shifts;              /* rows of the window over partitions (0: none), and its columns beside them */
     int64_t part, parts;                /* folded: bands in a tile, and how many tiles one after the other */
     int64_t along, pitch;               /* phased: elements from result to result, results from row to row */
     int64_t stack_rows, stack_cols, stack_step; /* taps of the window over partitions, so far apart; step 0: none */
@@ -62,12 +61,24 @@ void image_inside(int64_t size, int64_t before, int64_t phases, int64_t phase, i
 /* Where that is faster, neighbouring taps of a planned image over partitions (strict_stack.c), for so many output
  * channels, in blocks. */
 void image_stack(const struct machine *machine, struct strict_image *m, int64_t out_channels, int64_t blocks);
+/* Rows and columns of the window that a product takes at once: those that lie over partitions. */
+int64_t image_tap_rows(const struct strict_image *m);
+int64_t image_tap_columns(const struct strict_image *m);
 /* What a product contracts of the tile; how many products a window takes, and in a row of it. */
 int64_t image_partitions(const struct strict_image *m);
 int64_t image_products(const struct strict_image *m, int64_t *columns);
-/* Of a folded image: how many products a window takes, and in a row of it; the partitions that have weights for one. */
-int64_t image_fold_products(const struct strict_image *m, int64_t *columns);
+/* Of a folded image: the partitions that have weights for a product. */
 int64_t image_fold_partitions(const struct strict_image *m, int64_t product);
+/* Elements of a plane of the tile, from `start` on: rows of them begin m->cols apart. */
+struct image_rect {
+    int64_t start, rows, columns;
+};
+/* Above, below, left and right of rows [row, row + rows) and columns [column, column + columns) of the plane that
+ * begins at `start`; how many of them have elements. */
+int image_sides(const struct strict_image *m, int64_t start, int64_t row, int64_t rows, int64_t column, int64_t columns,
+                struct image_rect sides[4]);
+/* The fill there, in the partitions that are the pattern's only dim. */
+void image_fill(struct kernel_builder *k, const struct strict_image *m, struct ap to, struct image_rect r);
 /* Parts of image_load. Gaps: partitions between taps, which have to be cleared. */
 bool image_stack_has_gaps(const struct strict_image *m);
 void image_clear_stack(struct kernel_builder *k, const struct strict_image *m);

@@ -14,11 +14,20 @@ int64_t image_partitions(const struct strict_image *m)
     return m->stack_step ? (m->stack_rows * m->stack_cols - 1) * m->stack_step + m->chunk : m->chunk;
 }
 
+int64_t image_tap_rows(const struct strict_image *m)
+{
+    return m->folds ? m->folds : m->stack_step ? m->stack_rows : 1;
+}
+
+int64_t image_tap_columns(const struct strict_image *m)
+{
+    return m->folds ? m->shifts : m->stack_step ? m->stack_cols : 1;
+}
+
 int64_t image_products(const struct strict_image *m, int64_t *columns)
 {
-    int64_t rows = m->stack_step ? ceil_div(m->kh, m->stack_rows) : m->kh;
-    *columns = m->stack_step ? ceil_div(m->kw, m->stack_cols) : m->kw;
-    return rows * *columns;
+    *columns = ceil_div(m->kw, image_tap_columns(m));
+    return ceil_div(m->kh, image_tap_rows(m)) * *columns;
 }
 
 /* Of an engine's copy within SBUF. */

@@ -35,6 +35,7 @@ struct overlap {
     struct program *p;
     struct kernel *k;
     const struct machine *m;
+    const int64_t *values;  /* of dims */
     const int *parts;
     int nparts;
     struct insn *own;       /* in the kernels' own order */
@@ -58,9 +59,9 @@ static int end_of(const struct overlap *o, int part)
     return part + 1 < o->nparts ? o->parts[part + 1] : o->k->ninsns;
 }
 
-static void find_costs(struct overlap *o, const int64_t *values)
+static void find_costs(struct overlap *o)
 {
-    straight_costs(o->m, o->own, o->k->ninsns, values, o->costs, o->moves);
+    straight_costs(o->m, o->own, o->k->ninsns, o->values, o->costs, o->moves);
     for (int part = 0; part < o->nparts; part++) {
         double engines[ENGINE_COUNT] = {0};
         for (int i = o->parts[part]; i < end_of(o, part); i++) {
@@ -269,7 +270,7 @@ static bool reload_by(struct overlap *o, uint8_t engine)
 }
 
 /* What takes the least time; ns, by the estimate, INFINITY: nothing has room. */
-static double choose(struct overlap *o, const int64_t *values)
+static double choose(struct overlap *o)
 {
     struct arrangement ways[] = {{.beside = true, .places = PLACE_IN_TURN},
                          {.places = PLACE_IN_TURN},
@@ -289,7 +290,7 @@ static double choose(struct overlap *o, const int64_t *values)
             o->way = &ways[w];
             double ns = (ways[w].beside ? beside(o) : in_turn(o)) ? estimate(o) : INFINITY;
             if (ns < INFINITY)
-                ns = refine_order(o->p, o->k, o->m, values, ns);
+                ns = refine_order(o->p, o->k, o->m, o->values, ns);
             if (ns >= least)
                 continue;
             least = ns;
@@ -316,10 +317,12 @@ bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *
     o.lengths = ARENA_ARRAY(&scratch, double, nparts);
     o.part_of = ARENA_ARRAY(&scratch, int, n), o.order = ARENA_ARRAY(&scratch, struct timed, n);
     straight_needs(p, k, &o.needs, &scratch);
-    const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
-    if (values)
-        find_costs(&o, values);
-    double ns = values ? choose(&o, values) : INFINITY;
+    double ns = INFINITY;
+    o.values = bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d);
+    if (o.values) {
+        find_costs(&o);
+        ns = choose(&o);
+    }
     arena_free(&scratch);
     return ns < INFINITY;
 }
