@@ -1,4 +1,6 @@
 """What the programs that export PyTorch models share."""
+import contextlib
+import glob
 import importlib.machinery
 import importlib.util
 import os
@@ -62,10 +64,9 @@ def declare_torchvision():
     spec = importlib.util.find_spec("torchvision")
     if spec is None:
         return
-    try:
-        torch.ops.load_library(os.path.join(spec.submodule_search_locations[0], "_C.so"))
-    except OSError:
-        pass
+    for library in glob.glob(os.path.join(spec.submodule_search_locations[0], "_C*.so")):  # its name differs between versions
+        with contextlib.suppress(OSError):
+            torch.ops.load_library(library)
     for name in ("nms", "qnms"):
         if not hasattr(torch.ops.torchvision, name):
             torch.library.define("torchvision::" + name, "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
