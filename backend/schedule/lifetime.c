@@ -1,7 +1,7 @@
 /*
  * Lifetimes of tiles, and memory that one tile takes over from another.
  */
-#include "backend/schedule/schedule.h"
+#include "backend/schedule/written.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +12,8 @@ struct span_finder {
     int *around, *ends, *loops; /* loops: indices of all */
     int nloops;
     struct tile_span *spans;
+    struct tile_insns uses;
 };
-
-/* Whether the operand is read the first time in an iteration of the loop with that variable, when
- * variables of loops inside it are 0: sums over those start anew. */
-static bool reads_first(const struct insn *n, int operand, int64_t var)
-{
-    int role = operand == 0 ? insn_role(insn_info(n->op), ROLE_ACCUMULATE) : -1;
-    if (role < 0 || n->ap[operand].mem == MEM_NONE)
-        return operand_reads(n, operand);
-    const struct affine *a = &n->imm[role];
-    bool reads = !dim_is_const(a->base) || a->base;
-    for (int i = 0; i < a->nterms; i++)
-        reads |= a->terms[i].var <= var;
-    return reads;
-}
 
 static bool touches(const struct insn *n, const struct tile *t, int tile)
 {
@@ -113,19 +100,38 @@ static bool written_first(const struct span_finder *s, int tile, int from, int t
     return true;
 }
 
+/* Counts, then lists each tile's instructions, in the kernel's order. */
+static void find_uses(struct span_finder *s, struct arena *a)
+{
+    int *n = ARENA_ARRAY(a, int, s->k->ntiles + 1), *last = ARENA_ARRAY(a, int, s->k->ntiles + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int t = 0; t < s->k->ntiles; t++)
+            last[t] = -1;
+        for (int i = 0; i < s->k->ninsns; i++)
+            for (int x = 0; x < insn_info(s->k->insns[i].op)->naps; x++) {
+                const struct ap *ap = &s->k->insns[i].ap[x];
+                if ((ap->mem != MEM_SBUF && ap->mem != MEM_PSUM) || last[ap->tensor] == i)
+                    continue;
+                last[ap->tensor] = i;
+                if (pass)
+                    s->uses.insns[s->uses.begin[ap->tensor] + n[ap->tensor]] = i;
+                n[ap->tensor]++;
+            }
+        if (pass)
+            return;
+        for (int t = 0; t < s->k->ntiles; n[t++] = 0)
+            s->uses.begin[t + 1] = s->uses.begin[t] + n[t];
+        s->uses.insns = ARENA_ARRAY(a, int, s->uses.begin[s->k->ntiles] + 1);
+    }
+}
+
 static void find_ends(struct span_finder *s)
 {
-    for (int t = 0; t < s->k->ntiles; t++)
-        s->spans[t] = (struct tile_span){-1, -1};
-    for (int i = 0; i < s->k->ninsns; i++)
-        for (int a = 0; a < insn_info(s->k->insns[i].op)->naps; a++) {
-            const struct ap *ap = &s->k->insns[i].ap[a];
-            if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
-                continue;
-            struct tile_span *r = &s->spans[ap->tensor];
-            r->first = r->first < 0 ? i : r->first;
-            r->last = i;
-        }
+    for (int t = 0; t < s->k->ntiles; t++) {
+        int begin = s->uses.begin[t], end = s->uses.begin[t + 1];
+        s->spans[t] = begin < end ? (struct tile_span){s->uses.insns[begin], s->uses.insns[end - 1]}
+                                  : (struct tile_span){-1, -1};
+    }
 }
 
 static void grow(const struct span_finder *s, int tile)
@@ -139,7 +145,9 @@ static void grow(const struct span_finder *s, int tile)
                 continue;
             bool within = l < r->first && r->last < s->ends[l];
             bool covers = r->first <= l && s->ends[l] <= r->last;
-            if (covers || (within && written_first(s, tile, l, s->ends[l])))
+            if (covers ||
+                (within && (written_first(s, tile, l, s->ends[l]) ||
+                            (s->k->tight && written_part_by_part(&s->uses, tile, l)))))
                 continue;
             r->first = l < r->first ? l : r->first;
             r->last = s->ends[l] > r->last ? s->ends[l] : r->last;
@@ -159,6 +167,9 @@ struct tile_span *tile_spans(struct program *p, const struct kernel *k, struct a
     for (int i = 0; i < k->ninsns; i++)
         if (k->insns[i].op == INSN_loop)
             s.loops[s.nloops++] = i;
+    s.uses = (struct tile_insns){.k = k, .around = s.around, .ends = s.ends};
+    s.uses.begin = ARENA_ARRAY(a, int, k->ntiles + 2);
+    find_uses(&s, a);
     find_ends(&s);
     for (int t = 0; t < k->ntiles; t++)
         grow(&s, t);

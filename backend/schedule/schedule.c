@@ -137,8 +137,12 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
     join_row_sums(p, k);
     rotate_tiles(p, k, m);
     enum placement placed = schedule_chip(p, k, m, d);
-    if (placed == NO_ROOM) {
-        *k = loops;
+    for (int tight = 0; tight < 2 && placed == NO_ROOM; tight++) { /* tight: engines have the least freedom */
+        struct kernel again = loops;
+        again.tight = tight;
+        again.tiles = arena_copy(&p->arena, loops.tiles, sizeof *loops.tiles * (size_t)loops.ntiles);
+        *k = again;
+        own_insns(p, k);
         forget_places(k);
         placed = schedule_chip(p, k, m, d);
     }

@@ -14,6 +14,7 @@
  *   accesses.c    all instructions that may, of each, without a look at every pair
  *   order.c       list scheduling of straight-line stretches on strict targets
  *   lifetime.c    from where to where tiles live, and which share memory
+ *   written.c     whether an iteration reads only what it has written of a tile
  *   place.c       addresses of tiles, and the rules of strict targets
  *   sync.c        semaphores
  *   chain.h       strict targets: kernels that run one after the other, made one
@@ -100,7 +101,8 @@ bool pattern_columns(const struct kernel *k, const struct ap *a, struct byte_ext
 /*
  * From a tile's first to its last instruction in the kernel's order, and through every loop that it
  * enters or leaves with a value: loops that hold only some of its instructions, and loops in whose
- * body it is not wholly written first. first -1: never used. Per tile, in the arena.
+ * body it is not wholly written first; of a tight kernel, not part by part either. first -1: never used. Per tile, in
+ * the arena.
  */
 struct tile_span {
     int first, last;

@@ -225,6 +225,7 @@ struct kernel {
     bool own_sync; /* while scheduling: the author wrote the semaphores; not in archives */
     bool scheduled; /* while compiling: ordered, placed and synchronised; not in archives */
     bool traced;    /* while scheduling: its author's loads and stores, not those of lowering; not in archives */
+    bool tight;     /* while scheduling: tiles filled part by part live no longer than they must; not in archives */
     bool straight;  /* while compiling: many instructions without loops, one instance (backend/schedule/chain.h) */
     dim_t flops,
         bytes; /* of the whole grid: useful arithmetic, compulsory HBM traffic; for reports */
