@@ -384,36 +384,47 @@ def emit_match_replace8(dst: View, data: View, vals: View, imm: float, index: Op
         index_done()
 
 
+_PIECE = 2048  # columns that are counted at a time: a row of its own for each step would leave long rows no room
+
+
 def emit_nonzero(dst: View, src: View, first: Any, padding: Any, api: str) -> None:
-    """In each 16th partition: dst[:n] = first + the places of the n elements of src that are not 0, dst[n:-1] = padding, dst[-1] = n.
-    Their running count is where each goes; the others go where the count comes in the end."""
+    """In each 16th partition: dst[:n] = first + the places of the n elements of src that are not 0, dst[n:-1] = padding, dst[-1] = n."""
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api, True)
-    (p, n), f32, i32 = s.shape, dtypes.float32, dtypes.int32
+    p, n = s.shape
     if d.shape != (p, n + 1):
         raise error(api, "dst has shape %s, expected %s: a place for each element of src, and their number" % (dst.shape, (p, n + 1)),
                     NkiTypeError)
     for q in range(0, p, 16):
-        row, out = result((1, n), s.dtype), result((1, n + 1), d.dtype)  # engines do not begin at partition 16
-        emit_dma(row, s[q:q + 1, :], api)
-        flags, count, places = result((1, n), f32), result((1, n), f32), result((1, n), f32)
-        emit_scalars(flags, row, [("ne", 0.0, False)], api)
-        zero = result((1, n), f32)
-        emit_fill(zero, 0.0, api)
-        emit_scan(count, flags, zero, 0.0, "add", "add", api)
-        emit_scalars(places, count, [("sub", float(n + 1), False)], api)  # n, and (count - 1) - n more where there is one
-        emit_binary(places, "mul", places, flags, api)
-        at, values = result((1, n), i32), result((1, n), i32)
-        emit_scalars(at, places, [("add", float(n), False)], api)
-        emit_iota(values, Expr((1, n), 0, (), (0, 1)) + (first if not isinstance(first, View) else 0), api)  # type: ignore[arg-type]
-        if isinstance(first, View):
-            emit_scalars(values, values, [("add", first, False)], api)
+        out, count = result((1, n + 1), d.dtype), result((1, 1), dtypes.float32)  # engines do not begin at partition 16
         emit_fill(out, float(padding), api)
-        to = out.like(out.offset, [out.dims[0], (0, n)])
-        to.index = (1, out.dims[1][0], at, n + 1)
-        emit_dma(to, values, api)
-        emit_copy(out[:, n:n + 1], count[:, n - 1:n], api)
+        emit_fill(count, 0.0, api)
+        for start in range(0, n, _PIECE):
+            columns = slice(start, min(start + _PIECE, n))
+            _emit_places(out, s[q:q + 1, columns], count, start, first, api)
+        emit_copy(out[:, n:n + 1], count, api)
         emit_dma(d[q:q + 1, :], out, api)
     done()
+
+
+def _emit_places(out: View, src: View, count: View, start: int, first: Any, api: str) -> None:
+    """Of columns from `start` on. Their running count is where each goes; the others go where the count comes in the end."""
+    m, n, f32, i32 = src.shape[1], out.shape[1] - 1, dtypes.float32, dtypes.int32
+    row, flags, zero, counts, places = result((1, m), src.dtype), *(result((1, m), f32) for _ in range(4))
+    emit_dma(row, src, api)
+    emit_scalars(flags, row, [("ne", 0.0, False)], api)
+    emit_fill(zero, 0.0, api)
+    emit_scan(counts, flags, zero, count, "add", "add", api)
+    emit_copy(count, counts[:, m - 1:m], api)
+    emit_scalars(places, counts, [("sub", float(n + 1), False)], api)  # n, and (count - 1) - n more where there is one
+    emit_binary(places, "mul", places, flags, api)
+    at, values = result((1, m), i32), result((1, m), i32)
+    emit_scalars(at, places, [("add", float(n), False)], api)
+    emit_iota(values, Expr((1, m), start, (), (0, 1)) + (first if not isinstance(first, View) else 0), api)  # type: ignore[arg-type]
+    if isinstance(first, View):
+        emit_scalars(values, values, [("add", first, False)], api)
+    to = out.like(out.offset, [out.dims[0], (0, m)])
+    to.index = (1, out.dims[1][0], at, n + 1)
+    emit_dma(to, values, api)
 
 
 # -- gathers and shuffles --------------------------------------------------------------------------------------------
