@@ -5,6 +5,7 @@ Partition p of a tile starts at element p * (elements per partition).
 """
 from __future__ import annotations
 
+import math
 from typing import Dict, List, Optional, Tuple, Union
 
 import numpy as np
@@ -27,7 +28,7 @@ class Object:
         self.shape = shape  # HBM: the dims; tiles: partitions, elements
         self.dtype = dtype
         self.partitions = shape[0] if space != "hbm" else 0
-        self.elements = shape[1] if space != "hbm" else int(np.prod(shape, dtype=np.int64))
+        self.elements = shape[1] if space != "hbm" else math.prod(shape)
         self.name = name
         self.role = ""  # HBM: "input", "internal", "constant"
         self.data: Optional[np.ndarray] = None  # of constants

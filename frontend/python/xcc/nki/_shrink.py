@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from ._index import Expr, Term, Variable
-from ._record import Instruction, Object, Operand
+from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand
 from ._trace import Trace
 
 
@@ -183,10 +183,45 @@ def _bytes(o: Object) -> int:
     return o.partitions * _columns(o)
 
 
+def _spans(t: Trace) -> Dict[Object, List[int]]:
+    """From which to which record each tile is used: through loops that it was made outside of."""
+    spans: Dict[Object, List[int]] = {}
+    loops: List[List[Object]] = []  # open ones: tiles made outside of them, to which they belong as a whole
+    begins: List[int] = []
+    for at, r in enumerate(t.records):
+        if isinstance(r, LoopBegin):
+            loops.append([])
+            begins.append(at)
+        elif isinstance(r, LoopEnd):
+            begins.pop()
+            for o in loops.pop():
+                spans[o][1] = at
+        else:
+            for p in r.operands.values():
+                o = p.object
+                if o.space != "hbm":
+                    outside = len(begins) > o.depth
+                    first = begins[o.depth] if outside else at
+                    span = spans.setdefault(o, [first, at])
+                    span[1] = at
+                    if outside:
+                        loops[o.depth].append(o)
+    return spans
+
+
 def bytes_on_chip(t: Trace) -> int:
-    """Of all tiles that instructions use."""
-    tiles = {o.object.uid: o.object for r in t.records if isinstance(r, Instruction) for o in r.operands.values() if o.object.space != "hbm"}
-    return sum(_bytes(o) for o in tiles.values())
+    """Of all tiles that instructions use; those that are alike and not used at one time share memory, as the library lets them."""
+    changes: Dict[Tuple[object, ...], List[Tuple[int, int]]] = {}
+    for o, (first, last) in _spans(t).items():
+        changes.setdefault((o.space, o.shape, o.dtype, _bytes(o)), []).extend([(first, 1), (last + 1, -1)])
+    total = 0
+    for (_, _, _, size), found in changes.items():
+        alive = most = 0
+        for _, change in sorted(found):
+            alive += change
+            most = max(most, alive)
+        total += most * int(size)  # type: ignore[call-overload]
+    return total
 
 
 def fit_cache(t: Trace) -> None:

@@ -7,6 +7,7 @@ assignment to a view, and Python's operators on views, emit instructions.
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -96,7 +97,7 @@ class View:
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        return tuple(c for _, c in self.dims)
+        return tuple([c for _, c in self.dims])
 
     @property
     def dtype(self) -> np.dtype:
@@ -112,7 +113,7 @@ class View:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def buffer(self) -> Any:

@@ -6,6 +6,7 @@ loop behind it (or the grid) joins the set that is unrolled, and the kernel runs
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import threading
@@ -123,8 +124,8 @@ class Trace:
         if any(n <= 0 for n in sizes):
             raise error("nl.ndarray", "shape %s has a dim of size %d; sizes are positive%s" %
                         (tuple(sizes), min(sizes), ": is a slice empty?" if min(sizes) == 0 else ""), NkiTypeError)
-        free = int(np.prod(sizes[blocks + 1:], dtype=np.int64))
-        count = int(np.prod(sizes[:blocks], dtype=np.int64))
+        free = math.prod(sizes[blocks + 1:])
+        count = math.prod(sizes[:blocks])
         o = self._object(space, (p, count * free), dtype, name)
         o.address = address
         dims: List[Tuple[int, int]] = []

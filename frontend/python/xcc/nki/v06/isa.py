@@ -101,6 +101,8 @@ def _same_elements(dst: _View, *sources: _View) -> List[_View]:
     """Operands with as many elements but other free dims, seen under the first source's shape, or where steps do not allow that,
     under a shape with more dims; the others as they are."""
     first, views = sources[0], (sources[0], dst) + sources[1:]
+    if all(v.shape == first.shape for v in views):
+        return [dst, *sources]
     alike = [v.size == first.size and v.shape[:1] == first.shape[:1] and not v.blocks for v in views]
     want = first.shape
     if any(same and v.shape != want and _split_dims(v.dims[1:], want[1:]) is None for v, same in zip(views, alike)):
