@@ -13,6 +13,9 @@ from support import Case, main, np
 import nki
 import nki.isa as nisa
 import nki.language as nl
+import neuronxcc.nki as beta1
+import neuronxcc.nki.isa as bi
+import neuronxcc.nki.language as bl
 
 WIDTH, TILES, KERNELS = 16, 3, 80
 KINDS = ["fill", "load", "load", "add", "copy", "scale", "sum", "find", "find", "store", "store"]
@@ -148,6 +151,51 @@ class Tiles(Case):
         y = x.astype(np.float64)
         self.close(kernel_of(False)(x), np.exp(y - y.max(2, keepdims=True)).sum(2, keepdims=True), 1e-5)
         with self.assertRaisesRegex(nki.NkiError, "no room in sbuf: 2 tiles live together"):
+            kernel_of(True)(x)
+
+    def test_pipelines(self) -> None:
+        """A buffer that names a block for every trip, of more than the machine has: a block is filled while the one before is in use.
+        One is enough where that is read before the next is filled; elsewhere two are needed, which are not found."""
+        blocks, rows, columns = 12, 8, 6000
+
+        def kernel_of(early: bool) -> Any:
+            @beta1.jit
+            def kernel(x):
+                out = bl.ndarray(x.shape, dtype=x.dtype, buffer=bl.shared_hbm)
+                sums = bl.ndarray((blocks, rows, 8), dtype=x.dtype, buffer=bl.shared_hbm)
+                buffer = bl.ndarray((blocks, bl.par_dim(rows), columns), dtype=x.dtype, buffer=bl.sbuf)
+                total = bl.ndarray((blocks, bl.par_dim(rows), 512), dtype=bl.float32, buffer=bl.psum)
+                unit = bl.load(x[0, :, 0:rows])
+
+                def fill(k):
+                    for n in bl.affine_range(2):
+                        buffer[k, :, bl.ds(n * (columns // 2), columns // 2)] = bl.load(x[k, :, bl.ds(n * (columns // 2), columns // 2)])
+
+                def use(k):
+                    for n in bl.affine_range(3):
+                        total[k, :, 0:8] += bi.nc_matmul(unit, buffer[k, :, bl.ds(n * 8, 8)])
+                    bl.store(sums[k], bl.copy(total[k, :, 0:8]))
+                    bl.store(out[k], bl.multiply(buffer[k], 2.0))
+
+                fill(0)
+                for k in bl.affine_range(blocks - 2):
+                    if early:
+                        fill(k + 1)
+                        use(k)
+                    else:
+                        use(k)
+                        fill(k + 1)
+                use(blocks - 2)
+                fill(blocks - 1)
+                use(blocks - 1)
+                return out, sums
+            return kernel
+
+        x = np.random.RandomState(6).standard_normal((blocks, rows, columns)).astype(np.float32)
+        y, sums = kernel_of(False)(x)
+        self.assertTrue((y == 2 * x).all())
+        self.close(sums, x[0, :, :rows].T @ x[:, :, :24].reshape(blocks, rows, 3, 8).sum(2), 1e-3, 1e-3)
+        with self.assertRaisesRegex(beta1.NkiError, "no room|has room for"):
             kernel_of(True)(x)
 
     def test_written_again(self) -> None:

@@ -18,6 +18,7 @@ from ._errors import NkiError
 from ._index import Expr, Variable
 from ._races import WRITTEN as _WRITTEN
 from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
+from ._shrink import parts
 from ._tensor import merge_dims
 from ._trace import Trace
 
@@ -226,7 +227,7 @@ def _first_products(t: Trace) -> None:
             continue
         if _resolve_alone(o, mine, groups):
             continue
-        if not o.zeroed and _resolve_straight(o, mine, groups):
+        if not o.zeroed and (_resolve_straight(o, mine, groups) or _resolve_parts(o, mine)):
             continue
         for _, r in groups:
             r.numbers["accumulate"] = 1
@@ -278,6 +279,15 @@ def _resolve_alone(o: Object, mine: List[Tuple[int, str, Instruction]], groups: 
     r.numbers["accumulate"] = Expr((), 0, tuple((v, 1) for v in sorted(still, key=lambda v: v.uid)), ())._simple()
     return True
 
+
+
+def _resolve_parts(o: Object, mine: List[Tuple[int, str, Instruction]]) -> bool:
+    """Products that write columns which no other has: each of them alone."""
+    for part in parts(mine) or [[]]:
+        groups = [(k, r) for k, n, r in part if r.name == "nc_matmul" and n == "dst" and r.numbers.get("accumulate") == -1]
+        if not groups or not _resolve_alone(o, part, groups):
+            return False
+    return True
 
 
 def _resolve_straight(o: Object, mine: List[Tuple[int, str, Instruction]], groups: List[Tuple[int, Instruction]]) -> bool:

@@ -3,11 +3,12 @@
 An allocator folds blocks over few places (block i at i modulo n). Here the same follows from what a trace does, without trust in the
 numbers that an author gave:
 - split: blocks that no access has in common become tiles of their own, which live as long as they are used;
-- contract: a tile of which each trip of a loop touches a block of its own needs one block.
+- contract: a tile of which each trip of a loop touches a block of its own needs one block, as does one whose blocks come and go in turn,
+  in a pipeline where a trip reads the last trip's block before it fills its own.
 """
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._index import Expr, Term, Variable
 from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand
@@ -80,19 +81,38 @@ def _move(t: Trace, old: Object, accesses: List[_Access], first: int, elements: 
         a.record.operands[a.name] = Operand(new, a.operand.dtype, offset, dims, a.operand.clips)
 
 
+def _apart(accesses: List[_Access]) -> List[Tuple[int, int, List[_Access]]]:
+    """Those that have columns in common, and which columns."""
+    groups: List[Tuple[int, int, List[_Access]]] = []
+    for a in sorted(accesses, key=lambda a: a.first_last()):
+        first, last = a.first_last()
+        if groups and first <= groups[-1][1]:
+            low, high, members = groups[-1]
+            members.append(a)
+            groups[-1] = (low, max(high, last), members)
+        else:
+            groups.append((first, last, [a]))
+    return groups
+
+
+def parts(uses: Sequence[Tuple[int, str, Instruction]]) -> Optional[List[List[Tuple[int, str, Instruction]]]]:
+    """The uses of a tile (record number, operand, instruction) by columns that none has in common with another; None: not known."""
+    accesses: List[_Access] = []
+    numbers: Dict[int, int] = {}
+    for k, name, r in uses:
+        a = _access(r, name, r.operands[name]) if name in r.operands else None
+        if a is None:
+            return None
+        accesses.append(a)
+        numbers[id(r)] = k
+    return [sorted(((numbers[id(a.record)], a.name, a.record) for a in members), key=lambda u: u[0]) for _, _, members in _apart(accesses)]
+
+
 def split(t: Trace) -> bool:
     """Whether a tile was cut into several."""
     done = False
     for o, accesses in list(_tiles(t)):
-        groups: List[Tuple[int, int, List[_Access]]] = []
-        for a in sorted(accesses, key=lambda a: a.first_last()):
-            first, last = a.first_last()
-            if groups and first <= groups[-1][1]:
-                low, high, members = groups[-1]
-                members.append(a)
-                groups[-1] = (low, max(high, last), members)
-            else:
-                groups.append((first, last, [a]))
+        groups = _apart(accesses)
         if len(groups) > 1:
             done = True
             for first, last, members in groups:
@@ -147,6 +167,68 @@ def _without_digit(t: Trace, o: Object, accesses: List[_Access], v: Variable, st
     _move(t, o, moved, 0, -(-o.elements // whole) * step, v)
 
 
+class _Stage(NamedTuple):
+    """Accesses of one instruction, or of one loop around several, and which blocks they touch: from the first to the last trip."""
+
+    first: int
+    last: int
+
+
+def _block_of(a: _Access, step: int, v: Variable) -> Optional[int]:
+    """The block that an access touches, of loop v in its first trip; None when it touches several."""
+    low = a.columns[0] % step
+    reach = a.reach + sum(c * (w.count - 1) for w, c in a.columns[1] if w is not v)
+    moves = sum(c for w, c in a.columns[1] if w is v)
+    return a.columns[0] // step if low + reach < step and moves in (0, step) else None
+
+
+def _stages(accesses: List[_Access], depth: int, step: int, v: Variable) -> Optional[List[_Stage]]:
+    """In the kernel's order, of the loops at this depth one stage each; None: which blocks one touches is not known."""
+    out: List[_Stage] = []
+    k = 0
+    while k < len(accesses):
+        around = accesses[k].record.open[depth] if len(accesses[k].record.open) > depth else None
+        n = k + 1
+        while around is not None and n < len(accesses) and accesses[n].record.open[depth:depth + 1] == (around,):
+            n += 1
+        mine = accesses[k:n]
+        blocks = [_block_of(a, step, v) for a in mine]
+        if None in blocks:
+            return None
+        known = [b for b in blocks if b is not None]
+        if around is v:
+            if any(all(w is not v for w, _ in a.columns[1]) for a in mine):
+                return None
+            inside = _stages(mine, depth + 1, step, v)
+            if inside is None or not _in_turn(inside) or inside[-1].last - inside[0].first > 1:
+                return None
+            out.append(_Stage(min(known), max(known) + v.count - 1))
+        else:
+            out.append(_Stage(min(known), max(known)))
+        k = n
+    return out
+
+
+def _in_turn(stages: List[_Stage]) -> bool:
+    """Whether all that touches a block comes before all that touches the next one."""
+    return all(a.last <= b.first for a, b in zip(stages, stages[1:]))
+
+
+def _pipelined(t: Trace, o: Object, accesses: List[_Access]) -> bool:
+    """One block for a tile whose blocks come and go in turn, perhaps begun before a loop and ended behind it; whether that was done."""
+    moving = {(a.record.open[o.depth], c) for a in accesses for w, c in a.columns[1] if a.record.open[o.depth:o.depth + 1] == (w,)}
+    for v, step in sorted(moving, key=lambda x: (-x[1], x[0].uid)):
+        if any(c % step == 0 and w is not v for a in accesses for w, c in a.columns[1]) or step >= o.elements or o.zeroed:
+            continue
+        stages = _stages(accesses, o.depth, step, v)
+        if stages is None or not _in_turn(stages):
+            continue
+        moved = [a._replace(columns=(a.columns[0] % step, tuple(x for x in a.columns[1] if x[0] is not v))) for a in accesses]
+        _move(t, o, moved, 0, step)
+        return True
+    return False
+
+
 def contract(t: Trace) -> bool:
     """Whether the largest tiles that can be were made smaller: all of one size, as an unrolled loop has a copy of each for every trip."""
     size = 0
@@ -162,7 +244,7 @@ def _contracted(t: Trace, o: Object, accesses: List[_Access]) -> bool:
     """Whether a tile needs less than it had, and now has that."""
     v, step = _trip_variable(o, accesses)
     if v is None:
-        return False
+        return _pipelined(t, o, accesses)
     first = min(a.first_last(v)[0] for a in accesses)
     last = max(a.first_last(v)[1] for a in accesses)
     if last - first < step:
@@ -170,7 +252,7 @@ def _contracted(t: Trace, o: Object, accesses: List[_Access]) -> bool:
     elif _is_digit(v, step, accesses):
         _without_digit(t, o, accesses, v, step)
     else:
-        return False
+        return _pipelined(t, o, accesses)
     return True
 
 
