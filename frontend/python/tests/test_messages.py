@@ -251,6 +251,35 @@ class Messages(Case):
         self.told(r"nl.load: .*200 partitions, .* or as src.reshape\(\(128, ...\)\)", lambda x: nl.load(x), f32(200))
         self.told(r".*shape \(8, 0\) has a dim of size 0; .*is a slice empty", lambda x: nl.exp(nl.load(x)[:, 4:]), f32(8, 4))
 
+    def test_of_06(self) -> None:
+        """Arguments in the order of another instruction, sizes and probabilities that are none, elements that nothing wrote."""
+        def kernel(what: str) -> Any:
+            def body(x):
+                t, u = (nl.ndarray((128, 16), dtype=nl.float32, buffer=nl.sbuf) for _ in range(2))
+                nisa06.dma_copy(dst=t, src=x)
+                if what == "order":
+                    nisa06.activation(u, t, nl.exp)
+                elif what == "probability":
+                    nisa06.dropout(u, t, 1.5)
+                elif what == "indices":
+                    index = nl.ndarray((128, 2), dtype=nl.uint16, buffer=nl.sbuf)
+                    nisa06.memset(index, 0)
+                    nisa06.local_gather(u, t, index)
+                else:
+                    nisa06.tensor_copy(u[:, 0:8], t[:, 0:8])
+                out = nl.ndarray((128, 16), dtype=nl.float32, buffer=nl.shared_hbm)
+                nisa06.dma_copy(dst=out, src=u)
+                return out
+            return nki06.simulate(nki06.jit(body))
+
+        for what, words in (("order", r"activation: data is exp, expected a tile; is it the operation\?"),
+                            ("probability", r"dropout: the probability of a zero is 1.5, expected 0 to 1"),
+                            ("indices", r"local_gather: dst has 16 elements in each partition, expected 32: the 32 indices of a core's 16")):
+            with self.assertRaisesRegex(nki.NkiError, r"^\S*test_messages.py:\d+: " + words):
+                kernel(what)(f32(128, 16))
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: reads elements of tile 'sbuf_1' \[128, 16\].*nothing has written"):
+            kernel("part")(f32(128, 16))
+
     def test_shapes_of_instructions_with_a_destination(self) -> None:
         def kernel(call: Callable[..., Any], space: Any = nl.sbuf) -> Callable[..., Any]:
             def k(x):

@@ -131,4 +131,6 @@ def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[
         operands["probability"] = place(spread(prob, shape, api), shape, region, api, "prob")
     else:
         reals["rate"] = number(prob, api)
+        if not 0 <= reals["rate"] <= 1:
+            raise error(api, "the probability of a zero is %g, expected 0 to 1" % reals["rate"], NkiTypeError)
     emit("dropout", operands, api, numbers, reals)

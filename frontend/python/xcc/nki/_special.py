@@ -456,6 +456,9 @@ def emit_local_gather(dst: View, src: View, index: View, per: int, valid: Option
         raise error(api, "num_elem_per_idx is %d, expected 1, 2, 4, 8, 16 or 32" % per, NkiTypeError)
     count = x.shape[1] * 16 if valid is None else valid
     d, done = flat_out(dst, api)
+    if d.shape[1:] != (count * per,):
+        raise error(api, "dst has %d elements in each partition, expected %d: the %d indices of a core's 16 partitions choose %d each" %
+                    (d.shape[1], count * per, count, per), NkiTypeError)
     emit("local_gather", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "src_buffer"),
                           "index": place(x, x.shape, None, api, "index")}, api, {"per": per, "valid": count})
     done()

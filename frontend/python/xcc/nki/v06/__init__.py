@@ -30,17 +30,16 @@ def trace(fn: Any = None, **options: Any) -> Any:
 
 
 def simulate(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-    """nki.simulate(kernel)(*arrays): runs a kernel on arrays."""
+    """nki.simulate(kernel)(*arrays): runs a kernel on arrays. Warns of elements that are read before anything wrote them."""
     from .._run import as_kernel
 
     k = as_kernel(kernel, "v06")
+    k = k._with(mode="simulation") if isinstance(k, Kernel) else k
     return k(*args, **kwargs) if args or kwargs else k
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
-    from .._run import as_kernel
-
-    return as_kernel(kernel, "v06")(*args, **kwargs)
+    return simulate(kernel)(*args, **kwargs)
 
 
 cpu_simulate = simulate
