@@ -203,15 +203,24 @@ INLINE void store_n(float *p, vf v, size_t n)
         store_part(p, v, n);
 }
 
+/* a where the mask is set, all bits of a lane alike, b elsewhere. */
 INLINE vf choose(vi mask, vf a, vf b)
 {
+#if LANES == 8
+    return (vf)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
+#else
     return (vf)((mask & (vi)a) | (~mask & (vi)b));
+#endif
 }
 /* Whether some lane is set, where that is asked for all at once; elsewhere each lane is asked. */
 INLINE bool may_have(vi mask)
 {
 #if HAS_NEON
     return vmaxvq_u32((uint32x4_t)mask) != 0;
+#elif LANES == 8
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#elif LANES == 4 && defined __SSE2__
+    return _mm_movemask_ps((__m128)mask) != 0;
 #else
     return true;
 #endif
