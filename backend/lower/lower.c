@@ -86,9 +86,13 @@ bool lower_call(struct lowering *l, struct node *n)
 static bool lower_view(struct lowering *l, struct node *n)
 {
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
-    if (!has_layout(l, x) || !has_layout(l, y) || l->is_output[y->id])
+    if (!has_layout(l, x) || !has_layout(l, y))
         return false;
     int base = value_slot(l, x);
+    if (l->slots[y->id] >= 0 && slot_root(l->p, base) == l->slots[y->id])
+        return true; /* made there (slots.c) */
+    if (l->is_output[y->id])
+        return false;
     const struct slot *s = &l->p->slots[base];
     dim_t offset = 0;
     if (s->kind == SLOT_VIEW)
