@@ -1,5 +1,5 @@
 /*
- * Threads with a stack that suffices, panels of a product alone take 84 kB of it: what a thread gets unasked is the
+ * Threads with a stack that suffices, panels of a product alone take 100 kB of it: what a thread gets unasked is the
  * process's limit with glibc, 128 KiB with musl.
  */
 #ifndef RUNTIME_EXEC_THREAD_H
