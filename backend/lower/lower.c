@@ -6,6 +6,7 @@
 #include "backend/lower/guards.h"
 #include "backend/lower/input_ranges.h"
 #include "backend/lower/lazy_constants.h"
+#include "backend/lower/outputs.h"
 #include "backend/lower/plan.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/share.h"
@@ -90,7 +91,7 @@ static bool lower_view(struct lowering *l, struct node *n)
         return false;
     int base = value_slot(l, x);
     if (l->slots[y->id] >= 0 && slot_root(l->p, base) == l->slots[y->id])
-        return true; /* made there (slots.c) */
+        return true; /* made there */
     if (l->is_output[y->id])
         return false;
     const struct slot *s = &l->p->slots[base];
@@ -223,6 +224,7 @@ static bool lower_graph(struct lowering *l)
         l->is_output[last->in[i]->id] = true;
     name_io(l);
     plan_graph(l);
+    find_shown(l);
     if (!lower_region(l, l->g->main, program_add_region(l->p)))
         return false;
     note_states(l);

@@ -18,6 +18,7 @@ struct lowering {
     struct value *
         *alias; /* value id -> value that stands for it (parameters of fused regions), or NULL */
     bool *is_output; /* value id: a result of the main region */
+    struct value **shown; /* value id -> the output in whose memory it is made (outputs.h), or NULL */
     struct lazy_constant **lazy; /* value id of a constant -> what is made of it, see lazy_constants.h */
     struct node **left_to; /* value id: the if whose branches may overwrite it, see share.c */
     int nleft_to;

@@ -4,7 +4,6 @@
  */
 #include "backend/lower/plan.h"
 #include "backend/lower/product.h"
-#include "backend/lower/states.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@ void make_maps(struct lowering *l)
     l->slots = ARENA_ARRAY(a, int32_t, l->nvalues);
     l->alias = ARENA_ARRAY(a, struct value *, l->nvalues);
     l->is_output = ARENA_ARRAY(a, bool, l->nvalues);
+    l->shown = ARENA_ARRAY(a, struct value *, l->nvalues);
     l->lazy = ARENA_ARRAY(a, struct lazy_constant *, l->nvalues);
     l->decisions = ARENA_ARRAY(a, struct decision, l->nvalues);
     for (int i = 0; i < l->nvalues; i++)
@@ -169,21 +169,6 @@ int temporary_slot(struct lowering *l, const struct type *t, const char *name)
 
 static int container_slot(struct lowering *l, const struct tensor *t, const char *name);
 
-/* The output that is v under another shape, which nothing else reads: v is made in its memory. Or NULL. */
-static struct value *output_shown(struct lowering *l, struct value *v)
-{
-    if (!v->def || v->def->parent != l->g->main || (v->def->nregions && v->def->op != OP_fused) ||
-        !is_planned(l, &v->type) || is_turned(l, v) || l->is_output[v->id])
-        return NULL;
-    while (v->uses && !v->uses->next && op_infos[v->uses->node->op].flags & OPF_VIEW &&
-           v->uses->node->parent == l->g->main && is_planned(l, &v->uses->node->out[0]->type)) {
-        v = v->uses->node->out[0];
-        if (l->is_output[v->id])
-            return state_shown(l, v) ? NULL : v;
-    }
-    return NULL;
-}
-
 int value_slot(struct lowering *l, struct value *v)
 {
     if (!v)
@@ -196,9 +181,8 @@ int value_slot(struct lowering *l, struct value *v)
     if (v->constant)
         return l->slots[v->id] = constant_slot(l, v->constant, v->name);
     struct slot s = {.name = v->name, .type = v->type, .kind = SLOT_DYNAMIC, .base = -1};
-    struct value *shown = output_shown(l, v);
-    if (shown) {
-        s.kind = SLOT_VIEW, s.base = value_slot(l, shown);
+    if (l->shown[v->id]) {
+        s.kind = SLOT_VIEW, s.base = value_slot(l, l->shown[v->id]);
         return l->slots[v->id] = program_add_slot(l->p, s);
     }
     if (v->param_of == l->g->main) {

@@ -12,6 +12,7 @@
 #include "runtime/kernels/rows.inc"
 #include "runtime/kernels/tiles.inc"
 #define MAP map_long
+#define MAP_OR map_long_or
 #define KERNEL_BINARY(name)
 #define KERNEL_LONG_BINARY DEFINE_BINARY
 #define KERNEL_ACTIVATION(...)

@@ -22,6 +22,7 @@
 #include "runtime/kernels/transpose.inc"
 #include "runtime/kernels/tiles.inc"
 #define MAP                         map_tile
+#define MAP_OR                      map_tile_or
 #define KERNEL_BINARY               DEFINE_BINARY
 #define KERNEL_LONG_BINARY(name)
 #define KERNEL_ACTIVATION           DEFINE_ACTIVATION
