@@ -82,33 +82,36 @@ static void softmax(struct kernel_builder *k, const struct insn *n)
     }
 }
 
-/* dst = x * scale + bias: the Scalar engine takes numbers of rows as they are, and has less to do than the Vector
- * engine. */
-static void by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct ap scale, struct ap bias)
+/* dst = x * scale: the Scalar engine takes numbers of rows as they are, and has less to do than the Vector engine. */
+static void by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct ap scale)
 {
-    emit_activation(k, (struct activation){.dst = dst,
-                                           .src = x,
-                                           .scale = scale,
-                                           .bias = bias,
-                                           .factor = 1,
-                                           .f = OP_identity});
+    emit_activation(
+        k, (struct activation){.dst = dst, .src = x, .scale = scale, .factor = 1, .f = OP_identity});
 }
 
-/* x * scale - mean * scale, scale = 1 / sqrt(variance + epsilon): one instruction reads the row again. */
+/* dst = (x - mean) * scale. Not x * scale - mean * scale, which the Scalar engine has: where rows deviate little from
+ * their mean, that is the difference of two large numbers, each rounded. */
+static void centred_by_rows(struct kernel_builder *k, struct ap dst, struct ap x, struct ap mean, struct ap scale)
+{
+    emit_tensor_alu(
+        k, (struct tensor_alu){.dst = dst, .src = x, .a = mean, .b = scale, .op0 = OP_sub, .op1 = OP_mul});
+}
+
+/* (x - mean) * scale, scale = 1 / sqrt(variance + epsilon): one instruction reads the row again. */
 static void layer_norm(struct kernel_builder *k, const struct insn *n)
 {
     struct ap dst = n->ap[AP(layer_norm, dst)], src = n->ap[AP(layer_norm, src)];
     struct ap gamma = n->ap[AP(layer_norm, gamma)], beta = n->ap[AP(layer_norm, beta)];
     bool rms = n->imm[IMM(layer_norm, rms)].base != 0, last = !gamma.mem && !beta.mem;
-    struct ap scale = tile(k, &src, true), scales = along(scale, &src), means = ap_absent(), mean = means;
-    struct ap work = rms || !last ? tile(k, &src, false) : dst;
+    struct ap scale = tile(k, &src, true), scales = along(scale, &src), mean = ap_absent();
+    struct ap work = rms || !last ? tile(k, &src, false) : dst, normalised = last ? dst : work;
     float of_sum = 1;
     if (rms) {
         emit_activation(k, (struct activation){
                                .dst = work, .src = src, .sum = of_rows(scale), .factor = 1, .f = OP_square});
         of_sum = 1.0f / (float)src.dim[src.rank - 1].count;
     } else {
-        mean = tile(k, &src, true), means = along(mean, &src);
+        mean = tile(k, &src, true);
         emit_bn_stats(
             k, (struct bn_stats){.mean = of_rows(mean), .variance = of_rows(scale), .src = src});
     }
@@ -119,11 +122,10 @@ static void layer_norm(struct kernel_builder *k, const struct insn *n)
                                                  .op0 = OP_mul,
                                                  .op1 = OP_add});
     apply(k, OP_rsqrt, scale, scale);
-    if (!rms)
-        emit_scalar_tensor_tensor(
-            k, (struct scalar_tensor_tensor){
-                   .dst = mean, .src = mean, .tensor = scale, .scalar = -1, .op0 = OP_mul, .op1 = OP_mul});
-    by_rows(k, last ? dst : work, src, scales, means);
+    if (rms)
+        by_rows(k, normalised, src, scales);
+    else
+        centred_by_rows(k, normalised, src, along(mean, &src), scales);
     if (gamma.mem)
         both(k, OP_mul, beta.mem ? work : dst, work, gamma);
     if (beta.mem)

@@ -1,6 +1,6 @@
 /*
  * Work that several engines can do is dealt out so that they have about the same to do at each time: copies between
- * Vector and Scalar engines, sums and products of tiles between Vector and GpSimd engines; only where the memories'
+ * Vector and Scalar engines, sums and products between Vector and GpSimd engines; only where the memories'
  * ports let both work side by side.
  */
 #include "backend/schedule/schedule.h"
@@ -22,11 +22,22 @@ static bool touches_psum(const struct insn *n)
     return false;
 }
 
+/* Sums and products of elements and numbers of rows: the Vector engine alone has functions of bits, and reductions. */
+static bool is_plain_alu(const struct insn *n)
+{
+    bool plain = n->op == INSN_tensor_alu && n->ap[AP(tensor_alu, reduced)].mem == MEM_NONE;
+    for (int i = 0; i < 2; i++) {
+        int op = n->func[i ? FUNC(tensor_alu, op1) : FUNC(tensor_alu, op0)];
+        plain &= op == OP_identity || op == OP_add || op == OP_sub || op == OP_mul;
+    }
+    return plain;
+}
+
 unsigned engines_for(const struct machine *m, const struct insn *n)
 {
     const struct timing *t = machine_timing(m);
     unsigned all = 1U << ENGINE_DVE;
-    if (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor)
+    if (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor && !is_plain_alu(n))
         return 0;
     bool psum = touches_psum(n);
     if (n->op == INSN_tensor_copy && !(psum && t->shared_psum_port))
