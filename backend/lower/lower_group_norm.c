@@ -1,16 +1,15 @@
 /*
- * Instance and group normalisation of channels-last images: one group of channels (or a block of
- * channels that are groups of their own) of one image per instance; pixels pass by three times, in
+ * Instance and group normalisation of channels-last images: a block of groups of channels (of an instance
+ * normalisation, of channels that are groups of their own) of one image per instance; pixels pass by three times, in
  * parts.
  */
 #include "backend/lower/product.h"
 
-enum { CHANNELS = 64, PIXELS = 64 };
+enum { CHANNELS = 64, PIXELS = 64, NARROW = 16 }; /* groups of fewer channels than NARROW are taken several at a time */
 
 struct norm_groups {
     dim_t n, pixels;
-    int64_t channels, tile; /* tile: channels of an instance */
-    bool shared;            /* the tile's channels share their statistics */
+    int64_t channels, tile, width; /* tile: channels of an instance; width: those that share their statistics */
     int var_n, var_c, var_p;
 };
 
@@ -29,13 +28,15 @@ static bool examine(struct lowering *l, const struct node *n, struct norm_groups
     g->n = x->dims[0], g->channels = x->dims[x->rank - 1], g->pixels = 1;
     for (int i = 1; i < x->rank - 1; i++)
         g->pixels = dim_mul(&l->p->dims, g->pixels, x->dims[i]);
-    g->shared = n->op == OP_group_norm;
-    g->tile = even_tile(g->channels, CHANNELS);
-    if (g->shared) {
-        int64_t groups = attr_int(&n->attrs, "num_groups", 1);
+    g->width = 1, g->tile = even_tile(g->channels, CHANNELS);
+    if (n->op == OP_group_norm) {
+        int64_t groups = attr_int(&n->attrs, "num_groups", 1), together = 1;
         if (groups < 1 || g->channels % groups)
             return false;
-        g->tile = g->channels / groups;
+        g->width = g->channels / groups;
+        for (int64_t i = 1; i <= NARROW / g->width; i++)
+            together = groups % i ? together : i;
+        g->tile = g->width * together;
     }
     return true;
 }
@@ -82,20 +83,32 @@ static void reduce(struct kernel_builder *k, enum op op, struct ap dst, struct a
                                                  .op = op});
 }
 
-/* Sums over pixels become means, of each channel or of all of the tile. */
+/* Sums over pixels become means, of all channels of a group. */
 static void mean(struct kernel_builder *k, const struct norm_groups *g, struct ap sums, struct ap count)
 {
-    if (g->shared) {
-        struct ap one = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1)), all = one;
-        all.rank = 1;
-        struct ap row = sums;
-        row.dim[1] = row.dim[0], row.rank = 2;
-        row.dim[0] = (struct ap_dim){.step = 0, .count = 1};
-        reduce(k, OP_add, all, row, false);
-        all.dim[0].step = 0, all.dim[0].count = g->tile;
-        emit_copy(k, sums, all);
+    if (g->width > 1) {
+        struct ap each = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, g->tile / g->width)), all = each, groups = sums;
+        each.dim[0] = each.dim[1], each.rank = 1;
+        all.dim[0] = each.dim[0], all.dim[1] = (struct ap_dim){.step = 0, .count = g->width};
+        groups.rank = 2;
+        groups.dim[0] = (struct ap_dim){.step = g->width, .count = g->tile / g->width};
+        groups.dim[1] = (struct ap_dim){.step = 1, .count = g->width};
+        reduce(k, OP_add, each, groups, false);
+        emit_copy(k, groups, all);
     }
     emit_tensor_tensor(k, (struct tensor_tensor){.dst = sums, .a = sums, .b = count, .op = OP_div});
+}
+
+/* Pixels less their mean, of the part of the loop that is open. */
+static struct ap centred(struct lowering *l, struct kernel_builder *k, const struct norm_groups *g,
+                         const struct node *n, struct ap means)
+{
+    struct ap work = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, PIXELS, g->tile));
+    ap_clip(l->p, &work, 0, g->var_p, PIXELS, g->pixels);
+    ap_clip(l->p, &work, 1, g->var_c, g->tile, g->channels);
+    emit_tensor_tensor(
+        k, (struct tensor_tensor){.dst = work, .a = image(l, g, n->in[0], false), .b = means, .op = OP_sub});
+    return work;
 }
 
 /* Mean and variance of the input; sums and squares become them. */
@@ -106,19 +119,14 @@ static void statistics(struct lowering *l, struct kernel_builder *k, struct norm
     struct ap count = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, 1, 1));
     emit_iota(k,
               (struct iota){.dst = count,
-                            .base = affine_number(dim_mul(t, g->pixels, g->shared ? g->tile : 1))});
+                            .base = affine_number(dim_mul(t, g->pixels, g->width))});
     count.rank = 1;
     emit_memset(k, (struct memset){.dst = sums});
     reduce(k, OP_add, sums, image(l, g, n->in[0], true), true);
     mean(k, g, sums, count);
     emit_memset(k, (struct memset){.dst = squares});
-    struct ap work = ap_tile(k, kernel_tile(k, MEM_SBUF, DT_F32, PIXELS, g->tile));
     g->var_p = kernel_loop(k, dim_ceildiv(t, g->pixels, PIXELS));
-    ap_clip(l->p, &work, 0, g->var_p, PIXELS, g->pixels);
-    ap_clip(l->p, &work, 1, g->var_c, g->tile, g->channels);
-    emit_tensor_tensor(
-        k, (struct tensor_tensor){
-               .dst = work, .a = image(l, g, n->in[0], false), .b = sums, .op = OP_sub});
+    struct ap work = centred(l, k, g, n, sums);
     struct ap columns = work;
     columns.dim[0] = work.dim[1], columns.dim[1] = work.dim[0];
     reduce(k, OP_square, squares, columns, true);
@@ -140,8 +148,7 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = begin_kernel(l, n, n->name);
     g.var_n = kernel_grid(&k, g.n), g.var_c = kernel_grid(&k, dim_ceildiv(t, g.channels, g.tile));
-    struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g),
-              bias = channel_tile(&k, &g);
+    struct ap sums = channel_tile(&k, &g), squares = channel_tile(&k, &g);
     statistics(l, &k, &g, n, sums, squares);
     emit_tensor_scalar(
         &k, (struct tensor_scalar){.dst = squares,
@@ -153,16 +160,12 @@ enum lowered lower_group_norm(struct lowering *l, struct node *n)
     emit_tensor_tensor(
         &k, (struct tensor_tensor){
                 .dst = squares, .a = squares, .b = channel_vector(l, &g, n->in[1]), .op = OP_mul});
-    emit_tensor_tensor(&k,
-                       (struct tensor_tensor){.dst = sums, .a = sums, .b = squares, .op = OP_mul});
-    emit_tensor_tensor(
-        &k, (struct tensor_tensor){
-                .dst = bias, .a = channel_vector(l, &g, n->in[2]), .b = sums, .op = OP_sub});
+    /* The mean is not part of the bias: where pixels deviate little from it, both would be large, and rounded. */
     g.var_p = kernel_loop(&k, dim_ceildiv(t, g.pixels, PIXELS));
     emit_activation(&k, (struct activation){.dst = image(l, &g, n->out[0], false),
-                                            .src = image(l, &g, n->in[0], false),
+                                            .src = centred(l, &k, &g, n, sums),
                                             .scale = squares,
-                                            .bias = bias,
+                                            .bias = channel_vector(l, &g, n->in[2]),
                                             .factor = 1});
     kernel_end_loop(&k);
     kernel_of(&k)->flops = dim_mul(t, type_count(t, &n->out[0]->type), 8);
