@@ -7,7 +7,8 @@
  *            readers, so that fusion makes it part of the producer's epilogue. 3x3 convolutions
  *            that Winograd's method computes faster keep FP32 operands; what it multiplies is
  *            rounded, or nothing, and the backend rounds them for processors that sum bf16 directly
- *            faster still; those whose filters have few terms in a row keep them as well.
+ *            faster still; those whose filters have few terms in a row, or that make one
+ *            channel, keep them as well.
  *            Depthwise convolutions keep FP32 weights. Of recurrent layers, constant weights of the
  *            state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32 (pass widen).
@@ -324,17 +325,44 @@ static bool is_cache(const struct value *v)
            !n->parent->owner;
 }
 
+/* Of a convolution: smaller ones stay with the others, since one type of products is less code. */
+enum { MIN_OF_IMAGE = 1 << 20 };
+static double work_of_image(const struct node *n)
+{
+    return work_of(n, CONV_SUPPOSED_SIDE) / size_of(n->out[0]->type.dims[0], CONV_SUPPOSED_SIDE);
+}
+
 /* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come in,
- * mostly. To round what it reads takes longer than the products save. Small ones stay with the others: one type of
- * products is less code. */
+ * mostly. To round what it reads takes longer than the products save. */
 static bool has_few_terms(const struct caster *c, const struct node *n)
 {
-    enum { MIN_TERMS = 12, MIN_OF_IMAGE = 1 << 20 };
+    enum { MIN_TERMS = 12 };
     const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
     return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && (w->rank == 3 || w->rank == 4) &&
            attr_int(&n->attrs, "group", 1) == 1 && w->dims[w->rank - 1] > 1 &&
-           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS &&
-           work_of(n, CONV_SUPPOSED_SIDE) / size_of(n->out[0]->type.dims[0], CONV_SUPPOSED_SIDE) >= MIN_OF_IMAGE;
+           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS && work_of_image(n) >= MIN_OF_IMAGE;
+}
+
+/* One channel comes out: in FP32 that is a dot product for each pixel, in bf16 a vector of columns of which one is
+ * wanted. */
+static bool has_one_column(const struct caster *c, const struct node *n)
+{
+    const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
+    return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && w->dims[0] == 1 &&
+           work_of_image(n) >= MIN_OF_IMAGE;
+}
+
+static bool is_narrow(const struct caster *c, const struct node *n)
+{
+    if (has_few_terms(c, n))
+        why(c->o, n, "autocast.few-terms",
+            "kept in FP32: a row of its filter has too few terms for products in bf16 to pay");
+    else if (has_one_column(c, n))
+        why(c->o, n, "autocast.one-column",
+            "kept in FP32: for one channel a dot product takes less than vectors of products in bf16");
+    else
+        return false;
+    return true;
 }
 
 /* A convolution that Winograd's method computes: it transforms FP32 operands, and rounds none, or
@@ -377,11 +405,8 @@ static bool cast_product(struct caster *c, struct node *n)
     bool winograd = is_winograd(c, n, &way);
     if (kept(c, n))
         return true;
-    if (has_few_terms(c, n)) {
-        why(c->o, n, "autocast.few-terms",
-            "kept in FP32: a row of its filter has too few terms for products in bf16 to pay");
+    if (is_narrow(c, n))
         return true;
-    }
     if (winograd) {
         count_cast(c);
         attr_set_int(&c->g->arena, &n->attrs, "direct_dtype", DT_BF16);
