@@ -327,9 +327,15 @@ static bool is_cache(const struct value *v)
 
 /* Of a convolution: smaller ones stay with the others, since one type of products is less code. */
 enum { MIN_OF_IMAGE = 1 << 20 };
-static double work_of_image(const struct node *n)
+
+/* The filter of a large convolution, where bf16 is chosen for speed; or NULL. */
+static const struct type *large_filter(const struct caster *c, const struct node *n)
 {
-    return work_of(n, CONV_SUPPOSED_SIDE) / size_of(n->out[0]->type.dims[0], CONV_SUPPOSED_SIDE);
+    const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
+    if (!w || c->o->strict_target || c->o->cast_type != DT_BF16)
+        return NULL;
+    double image = work_of(n, CONV_SUPPOSED_SIDE) / size_of(n->out[0]->type.dims[0], CONV_SUPPOSED_SIDE);
+    return image >= MIN_OF_IMAGE ? w : NULL;
 }
 
 /* A row of the filter, which is what instructions multiply at once, is shorter than they are: where images come in,
@@ -337,19 +343,17 @@ static double work_of_image(const struct node *n)
 static bool has_few_terms(const struct caster *c, const struct node *n)
 {
     enum { MIN_TERMS = 12 };
-    const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
-    return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && (w->rank == 3 || w->rank == 4) &&
-           attr_int(&n->attrs, "group", 1) == 1 && w->dims[w->rank - 1] > 1 &&
-           w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS && work_of_image(n) >= MIN_OF_IMAGE;
+    const struct type *w = large_filter(c, n);
+    return w && (w->rank == 3 || w->rank == 4) && attr_int(&n->attrs, "group", 1) == 1 &&
+           w->dims[w->rank - 1] > 1 && w->dims[1] * w->dims[w->rank - 1] < MIN_TERMS;
 }
 
 /* One channel comes out: in FP32 that is a dot product for each pixel, in bf16 a vector of columns of which one is
  * wanted. */
 static bool has_one_column(const struct caster *c, const struct node *n)
 {
-    const struct type *w = n->op == OP_conv && n->in[1]->constant ? &n->in[1]->type : NULL;
-    return w && !c->o->strict_target && c->o->cast_type == DT_BF16 && w->dims[0] == 1 &&
-           work_of_image(n) >= MIN_OF_IMAGE;
+    const struct type *w = large_filter(c, n);
+    return w && w->dims[0] == 1;
 }
 
 static bool is_narrow(const struct caster *c, const struct node *n)

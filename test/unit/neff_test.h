@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,19 @@ static inline uint64_t next_random(struct test_random *r)
 static inline int below(struct test_random *r, int n)
 {
     return (int)(next_random(r) % (uint64_t)n);
+}
+
+/* A program that is written piece by piece. */
+struct test_text {
+    char s[8192];
+    size_t n;
+};
+static inline void say(struct test_text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    t->n += (size_t)vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
+    va_end(ap);
 }
 
 /* The text of a program; the caller frees it. */

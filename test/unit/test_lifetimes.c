@@ -7,19 +7,10 @@
 enum { ROWS = 128, COLUMNS = 16, DEPTH = 3, KERNELS = 4000 };
 
 struct nest {
-    char s[8192];
-    size_t n;
+    struct test_text text;
     struct test_random r;
     int depth, insns, trips[DEPTH];
 };
-
-static void say(struct nest *t, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    t->n += (size_t)vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
-    va_end(ap);
-}
 
 /* A pattern of the tile: rows of one half or of both, some columns side by side or every second one. */
 static void say_part(struct nest *t)
@@ -33,12 +24,12 @@ static void say_part(struct nest *t)
     }
     if (last + 4 < COLUMNS && below(&t->r, 2))
         base = 4 * (1 + below(&t->r, (COLUMNS - 1 - last) / 4));
-    say(t, "sbuf0 f32[");
+    say(&t->text, "sbuf0 f32[");
     for (int d = 0; d < t->depth; d++)
         if (moves[d])
-            say(t, "i%d*%d+", d + 1, moves[d]);
-    say(t, "%d", base + (half == 1 ? ROWS / 2 * COLUMNS : 0));
-    say(t, "](%d:%d, %d:%d)", rows, COLUMNS, n, step);
+            say(&t->text, "i%d*%d+", d + 1, moves[d]);
+    say(&t->text, "%d", base + (half == 1 ? ROWS / 2 * COLUMNS : 0));
+    say(&t->text, "](%d:%d, %d:%d)", rows, COLUMNS, n, step);
 }
 
 static void say_body(struct nest *t)
@@ -47,31 +38,31 @@ static void say_body(struct nest *t)
         int kind = below(&t->r, 8);
         if (kind < 3 && t->depth < DEPTH) {
             t->trips[t->depth] = 1 + below(&t->r, 3);
-            say(t, "loop i%d < %d {\n", t->depth + 1, t->trips[t->depth]);
+            say(&t->text, "loop i%d < %d {\n", t->depth + 1, t->trips[t->depth]);
             t->depth++;
             say_body(t);
             t->depth--;
-            say(t, "}\n");
+            say(&t->text, "}\n");
             continue;
         }
         t->insns++;
-        say(t, kind < 6 ? "dve.memset dst=" : "dve.tensor_reduce dst=sbuf1 f32[0](128:1, 1:1), src=");
+        say(&t->text, kind < 6 ? "dve.memset dst=" : "dve.tensor_reduce dst=sbuf1 f32[0](128:1, 1:1), src=");
         say_part(t);
-        say(t, kind < 6 ? ", value=0 node 0\n" : ", axes=1, scale=1, op=max node 0\n");
+        say(&t->text, kind < 6 ? ", value=0 node 0\n" : ", axes=1, scale=1, op=max node 0\n");
     }
 }
 
 static struct program *random_nest(uint64_t seed)
 {
     struct nest t = {.r = {seed}};
-    say(&t, "program \"t\" target trn1\nnode 0 \"n\" \"n\"\noutputs \"y\"\nslot %%0 input \"x\" f32[128,256]\n"
+    say(&t.text, "program \"t\" target trn1\nnode 0 \"n\" \"n\"\noutputs \"y\"\nslot %%0 input \"x\" f32[128,256]\n"
             "slot %%1 planned f32[128,64] output\nkernel 0 \"k\" grid(1) vars 4 semaphores 0 flops 0 bytes 0 {\n"
             "tile sbuf0 f32 %d x %d\ntile sbuf1 f32 128 x 1\n", ROWS, COLUMNS);
-    say(&t, "loop i1 < 2 {\n");
+    say(&t.text, "loop i1 < 2 {\n");
     t.depth = 1, t.trips[0] = 2;
     say_body(&t);
-    say(&t, "}\n}\nregion 0 (%%0) -> (%%1) { launch 0 }\n");
-    return parse_ok(t.s);
+    say(&t.text, "}\n}\nregion 0 (%%0) -> (%%1) { launch 0 }\n");
+    return parse_ok(t.text.s);
 }
 
 struct nest_run {

@@ -281,19 +281,10 @@ static void test_tiles_share_memory(void **state)
 /* ---- random kernels against random interleavings ---- */
 
 struct asm_text {
-    char s[8192];
-    size_t n;
+    struct test_text text;
     struct test_random r;
     int depth, insns;
 };
-
-static void say(struct asm_text *t, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    t->n += (size_t)vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
-    va_end(ap);
-}
 
 static void random_body(struct asm_text *t)
 {
@@ -303,17 +294,17 @@ static void random_body(struct asm_text *t)
     int n = 1 + below(&t->r, 4);
     for (int i = 0; i < n && t->insns < 9; i++) {
         if (t->depth < 2 && below(&t->r, 4) == 0) {
-            say(t, "loop i%d < %d {\n", 1 + t->depth, below(&t->r, 4));
+            say(&t->text, "loop i%d < %d {\n", 1 + t->depth, below(&t->r, 4));
             t->depth++;
             random_body(t);
             t->depth--;
-            say(t, "}\n");
+            say(&t->text, "}\n");
             continue;
         }
         t->insns++;
         const char *dst = tiles[below(&t->r, 3)], *src = tiles[below(&t->r, 3)];
         bool part = below(&t->r, 4) == 0;
-        say(t, "%s dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n",
+        say(&t->text, "%s dst=%s f32[%d](32:64, 64:1), src=%s f32[0](%d:64, 64:1)\n",
             copies[below(&t->r, 5)], dst, below(&t->r, 2) * 2048, src, part ? 32 : 64);
     }
 }
@@ -412,11 +403,11 @@ static void test_random_kernels(void **state)
     int harmful = 0, mutants = 0;
     for (int round = 0; round < 150; round++) {
         struct asm_text t = {.r = {next_random(&r)}};
-        say(&t, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(
+        say(&t.text, "act.memset dst=" T(sbuf0) ", value=0\ndve.memset dst=" T(
                     sbuf1) ", value=0\npool.memset dst=" T(psum2) ", value=0\n");
         for (int i = 0; i < 3; i++)
             random_body(&t);
-        struct program *p = kernel(t.s);
+        struct program *p = kernel(t.text.s);
         sync_ok(p);
         struct kernel *k = &p->kernels[0];
         int64_t vars[MAX_VARS] = {0};
