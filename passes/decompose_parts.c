@@ -131,6 +131,8 @@ struct value *gemm_parts(struct node *n, struct diag *d)
     struct attrs as = {0};
     attr_set_int(&g->arena, &as, "trans_a", attr_int(&n->attrs, "transA", 0));
     attr_set_int(&g->arena, &as, "trans_b", attr_int(&n->attrs, "transB", 0));
+    if (attr_int(&n->attrs, "keep_fp32", 0))
+        attr_set_int(&g->arena, &as, "keep_fp32", 1);
     if (!is_f32(n->in[0]))
         attr_set_int(&g->arena, &as, "out_dtype", DT_F32);
     struct value *in[] = {n->in[0], n->in[1]};

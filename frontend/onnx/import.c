@@ -65,6 +65,22 @@ static bool import_outputs(struct importer *im, struct scope *s, const Onnx__Gra
     return true;
 }
 
+static bool keep_product(struct node *n, void *g)
+{
+    if (n->op == OP_matmul || n->op == OP_gemm)
+        attr_set_int(&((struct graph *)g)->arena, &n->attrs, "keep_fp32", 1);
+    return true;
+}
+
+/*
+ * Converters of classical models write products as MatMul and only what chooses the label in
+ * ai.onnx.ml: those models are small and end in a threshold, where any rounding can turn a label over.
+ */
+static bool keep_learner(struct importer *im)
+{
+    return !im->learner || region_walk(im->g->main, keep_product, im->g);
+}
+
 static bool check_versions(struct importer *im, const struct frame *frame)
 {
     const Onnx__ModelProto *m = im->file->model;
@@ -105,7 +121,7 @@ static bool import_model(struct importer *im)
            onnx_bind_shapes(&im->dims, graph, im->options, im->d) &&
            import_initializers(im, s, graph) && import_inputs(im, s, graph) &&
            import_nodes(im, im->g->main, s, graph->node, graph->n_node) &&
-           import_outputs(im, s, graph);
+           import_outputs(im, s, graph) && keep_learner(im);
 }
 
 static void close_file(void *file)

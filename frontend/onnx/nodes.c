@@ -121,6 +121,7 @@ static bool lower(struct onnx_node *n)
         return function_inline(n, f) && define_outputs(n);
     if (custom)
         return lower_custom(n, custom);
+    n->im->learner |= !strcmp(n->domain, "ai.onnx.ml");
     const struct schema *s = schema_find(n->domain, n->op);
     struct onnx_lowering how = n->im->find(n->domain, n->op, n->version);
     if (!how.lower)
