@@ -1,7 +1,8 @@
 /*
  * stablehlo.dynamic_reduce_window: a window whose sizes and paddings are operands, as
  * shape-polymorphic exports have it. Windows of constant size are ordinary ones on an array that is
- * padded first. A window as long as its dimension is a running reduction.
+ * padded first. A window as long as its dimension is a running reduction, also where its length
+ * follows from sizes by arithmetic that only running does (a spec "2*t" divides, and multiplies again).
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -12,9 +13,11 @@ enum { SIZES, STRIDES, BASE, DILATIONS, PADS, LISTS };
 
 struct dynamic_window {
     const struct hlo_computation *c;
+    const struct leaves *given;       /* the operands, whose dims the results have */
     int n, rank;                      /* arrays that are reduced together, their rank */
     dim_t v[LISTS][2 * HLO_MAX_RANK]; /* numbers or expressions over sizes; paddings are pairs */
     bool pads_known;
+    int unknown; /* an operand of sizes that only running tells; 0: none */
 };
 
 /* Elements of an operand, when they follow from sizes. */
@@ -40,12 +43,12 @@ static bool read_window(struct hlo_lower *l, struct dynamic_window *w)
         return HLO_ERROR(l, "%d operands, expected arrays, first values and %d lists",
                          l->i->operand_count, LISTS);
     w->c = a->computations->v[0];
+    w->given = l->operands;
     w->rank = h_rank(h_in(l, 0));
     for (int k = 0; k < PADS; k++)
         if (!elements(l, 2 * w->n + k, w->v[k], w->rank)) {
-            l->b->d->unsupported = true;
-            return HLO_ERROR(l, "operand %d is known only while running, expected sizes",
-                             2 * w->n + k);
+            w->unknown = 2 * w->n + k;
+            return true;
         }
     w->pads_known = elements(l, 2 * w->n + PADS, w->v[PADS], 2 * w->rank);
     return true;
@@ -153,6 +156,11 @@ static int running_axis(struct hlo_lower *l, const struct dynamic_window *w, boo
     return axis;
 }
 
+static struct value *as_given(struct hlo_lower *l, const struct dynamic_window *w, int k, struct value *made)
+{
+    return h_reshape(l, made, w->given[k].v[0]->type.dims, w->rank);
+}
+
 /* A scan: the state is the reduction so far, the computation works on whole slices. */
 static bool scan(struct hlo_lower *l, const struct dynamic_window *w, int axis, bool down)
 {
@@ -193,7 +201,9 @@ static bool scan(struct hlo_lower *l, const struct dynamic_window *w, int axis, 
         results[k] = result.v[k % w->n];
     if (!b_place(inner.b, OP_return, results, 2 * w->n, 0, NULL) || !b_infer(l->b, s))
         return false;
-    return h_done_all(l, s->out + w->n, w->n);
+    for (int k = 0; k < w->n; k++)
+        results[k] = as_given(l, w, k, s->out[w->n + k]);
+    return h_done_all(l, results, w->n);
 }
 
 static bool running(struct hlo_lower *l, const struct dynamic_window *w, int axis, bool down)
@@ -205,14 +215,132 @@ static bool running(struct hlo_lower *l, const struct dynamic_window *w, int axi
     if (w->n == 1 && (sum || product) && h_known(h_in(l, 1), &first) && first == product) {
         if (down)
             h_set_int(l, &a, "reverse", 1);
-        return h_done(l, b_op(l->b, sum ? OP_cumsum : OP_cumprod,
-                              (struct value *[]){h_in(l, 0), b_scalar(l->b, DT_I64, axis)}, 2, &a));
+        struct value *in[] = {h_in(l, 0), b_scalar(l->b, DT_I64, axis)};
+        return h_done(l, as_given(l, w, 0, b_op(l->b, sum ? OP_cumsum : OP_cumprod, in, 2, &a)));
     }
     if (!hlo_admits_vectors(w->c)) {
         l->b->d->unsupported = true;
         return HLO_ERROR(l, "a running reduction by a computation of this kind");
     }
     return scan(l, w, axis, down);
+}
+
+/* ---- running reductions whose length only running tells ---- */
+
+/* An element of a list: a size, or the scalar that will hold it. */
+struct part {
+    dim_t size;
+    struct value *open; /* NULL: `size` is known */
+};
+
+/* Elements of a list put together from known ones and scalars; how many, -1 when it is of another kind. */
+static int parts(struct hlo_lower *l, struct value *x, struct part *p, int room)
+{
+    while (x && !x->constant && x->content.n < 0 && x->def &&
+           (x->def->op == OP_reshape || x->def->op == OP_identity || x->def->op == OP_cast))
+        x = x->def->in[0];
+    if (!x || x->type.rank < 0)
+        return -1;
+    bool known = x->constant || x->content.n >= 0;
+    if (!known && x->def && x->def->op == OP_concat && attr_int(&x->def->attrs, "axis", 0) == 0) {
+        int n = 0;
+        for (int k = 0, m; k < x->def->nin; k++, n += m)
+            if ((m = parts(l, x->def->in[k], p + n, room - n)) < 0)
+                return -1;
+        return n;
+    }
+    int64_t n = known && x->constant ? tensor_count(x->constant) : known ? x->content.n : 1;
+    for (int k = 0; !known && k < x->type.rank; k++)
+        n = x->type.dims[k] == 1 ? n : -1;
+    if (n < 0 || n > room)
+        return -1;
+    for (int k = 0; k < n; k++)
+        p[k] = !known        ? (struct part){0, x}
+               : x->constant ? (struct part){tensor_i64(x->constant, k), NULL}
+                             : (struct part){x->content.v[k], NULL};
+    return (int)n;
+}
+
+static bool all_parts(const struct part *p, int n, dim_t size)
+{
+    for (int k = 0; k < n; k++)
+        if (p[k].open || p[k].size != size)
+            return false;
+    return true;
+}
+
+struct open_window {
+    int axis;
+    bool down;
+    struct value *size, *lead; /* as long as dimension `axis`, and one less: checked while running */
+};
+
+static struct value *scalar_of(struct hlo_lower *l, const struct part *p)
+{
+    struct value *x = p->open ? p->open : h_dims(l, &p->size, 1);
+    return h_reshape(l, h_cast(l, x, DT_I64), (int64_t[]){1}, 1);
+}
+
+static bool open_window(struct hlo_lower *l, const struct dynamic_window *w, struct open_window *o)
+{
+    struct part sizes[HLO_MAX_RANK], ones[HLO_MAX_RANK], pads[2 * HLO_MAX_RANK];
+    int at = 2 * w->n;
+    if (parts(l, h_in(l, at + SIZES), sizes, w->rank) != w->rank ||
+        parts(l, h_in(l, at + PADS), pads, 2 * w->rank) != 2 * w->rank)
+        return false;
+    for (int k = STRIDES; k < PADS; k++)
+        if (parts(l, h_in(l, at + k), ones, w->rank) != w->rank || !all_parts(ones, w->rank, 1))
+            return false;
+    o->axis = -1;
+    for (int k = 0; k < w->rank; k++) {
+        if (all_parts(&sizes[k], 1, 1) && all_parts(&pads[2 * k], 2, 0))
+            continue;
+        if (o->axis >= 0)
+            return false;
+        o->axis = k;
+    }
+    if (o->axis < 0)
+        return false;
+    const struct part *low = &pads[2 * o->axis], *high = low + 1;
+    o->down = all_parts(low, 1, 0);
+    if (!o->down && !all_parts(high, 1, 0))
+        return false;
+    o->size = scalar_of(l, &sizes[o->axis]);
+    o->lead = scalar_of(l, o->down ? high : low);
+    return true;
+}
+
+/* Array k as it is; running fails unless the window is as long as its dimension and one less is padded. */
+static struct value *as_long(struct hlo_lower *l, const struct dynamic_window *w, const struct open_window *o, int k)
+{
+    struct value *x = h_in(l, k), *shape[HLO_MAX_RANK];
+    struct attrs a = {0};
+    for (int j = 0; j < w->rank; j++)
+        shape[j] = h_dims(l, &x->type.dims[j], 1);
+    struct value *apart = b_1(l->b, OP_abs, b_sub(l->b, b_sub(l->b, o->size, o->lead), b_scalar(l->b, DT_I64, 1)));
+    shape[o->axis] = b_add(l->b, o->size, b_2(l->b, OP_mul, apart, shape[o->axis]));
+    h_set_int(l, &a, "allowzero", 1);
+    return b_op(l->b, OP_reshape, (struct value *[]){x, h_concat(l, shape, w->rank, 0)}, 2, &a);
+}
+
+static bool open_running(struct hlo_lower *l, const struct dynamic_window *w)
+{
+    struct hlo_lower inner = *l;
+    struct open_window o;
+    if (!open_window(l, w, &o)) {
+        l->b->d->unsupported = true;
+        return !diag_failed(l->b->d) &&
+               HLO_ERROR(l, "operand %d is known only while running, expected sizes", w->unknown);
+    }
+    inner.operands = ARENA_ARRAY(&l->b->g->arena, struct leaves, l->i->operand_count);
+    for (int k = 0; k < l->i->operand_count; k++) {
+        inner.operands[k] = l->operands[k];
+        if (k < w->n) {
+            inner.operands[k].v = ARENA_ARRAY(&l->b->g->arena, struct value *, 1);
+            inner.operands[k].v[0] = as_long(l, w, &o, k);
+        }
+    }
+    return !diag_failed(l->b->d) && running(&inner, w, o.axis, o.down);
 }
 
 /* x..., first values..., sizes, strides, base dilations, dilations, paddings (rank,2) */
@@ -222,6 +350,8 @@ bool hlo_dynamic_reduce_window(struct hlo_lower *l)
     bool down = false;
     if (!read_window(l, &w))
         return false;
+    if (w.unknown)
+        return open_running(l, &w);
     bool fixed = all_known(w.v[SIZES], w.rank) && all_known(w.v[STRIDES], w.rank) &&
                  all_known(w.v[BASE], w.rank) && all_known(w.v[DILATIONS], w.rank);
     if (fixed)
