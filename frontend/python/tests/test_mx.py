@@ -126,6 +126,33 @@ class Mx(Case):
                 kernel(x)
 
 
+class Host(Case):
+    """Packed elements outside kernels, by the names of AWS's modules."""
+
+    def test_casts(self) -> None:
+        import neuron_dtypes
+        from neuronxcc.starfish.support import dtype as beta
+
+        r = np.random.RandomState(7)
+        for name, table in (("float8_e4m3fn_x4", E4M3), ("float8_e5m2_x4", E5M2), ("float4_e2m1fn_x4", E2M1)):
+            finite = np.abs(table[:len(table) // 2 - (4 if name == "float8_e5m2_x4" else 1 if name == "float8_e4m3fn_x4" else 0)])
+            x = np.concatenate([r.uniform(-1, 1, 200) * finite[-1] * np.exp2(-r.randint(0, 12, 200)), finite, -finite,
+                                (finite[1:] + finite[:-1]) / 2]).astype(np.float32)
+            x = x[:x.size // 8 * 8].reshape(2, -1)
+            codes = nearest(x.astype(np.float64), table)
+            want = (codes.reshape(2, -1, 4).astype(np.uint32) << (np.arange(4, dtype=np.uint32) * (4 if "4_e2" in name else 8))).sum(-1)
+            for module in (neuron_dtypes, beta):
+                with self.subTest(name, module=module.__name__):
+                    packed = module.static_cast(x, getattr(module, name))
+                    self.assertEqual(packed.dtype, getattr(nl, name))
+                    self.same(packed.view(np.uint16 if "4_e2" in name else np.uint32), want)
+                    self.same(module.static_cast(packed, np.float32), table[codes])
+        self.assertEqual(neuron_dtypes.sizeinbytes(nl.bfloat16), 2)
+        self.assertTrue(neuron_dtypes.is_float_type(nl.float8_e5m2) and not neuron_dtypes.is_float_type(np.uint8))
+        with self.assertRaisesRegex(ValueError, r"shape \(2, 6\) cannot become float4_e2m1fn_x4: the last dim is not a multiple of 4"):
+            nl.static_cast(np.ones((2, 6), np.float32), nl.float4_e2m1fn_x4)
+
+
 class Machine(Case):
     """Kernels for trn3, which is no target: trn2's limits hold, and kernels with MX formats run on cpu."""
 

@@ -655,6 +655,16 @@ class Functions(Case):
         x = np.random.RandomState(0).rand(4, 6).astype(np.float32)
         self.same(kernel(x), x.view(np.uint8)[:, 4:8])
 
+    def test_tensors_of_parts(self) -> None:
+        @nki.jit
+        def kernel(x):
+            t, part = nl.load(x[1:5, 0:3].base_tensor), x[2]
+            assert x.base_tensor.shape == (6, 4) and part.base_tensor.shape == (6, 4) and t[:, 1:3].base_tensor.shape == (6, 4)
+            return nl.add(t, t[:, 1:3].base_tensor)
+
+        x = np.random.RandomState(0).rand(6, 4).astype(np.float32)
+        self.same(kernel(x), 2 * x)
+
 
 if __name__ == "__main__":
     main()

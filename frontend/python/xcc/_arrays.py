@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from . import _small_floats, dtypes
+from . import _packed, _small_floats, dtypes
 
 
 def is_array(x: object) -> bool:
@@ -77,13 +77,19 @@ def like(result: np.ndarray, example: Optional[Any]) -> Any:
 
 
 def convert(x: np.ndarray, d: np.dtype) -> np.ndarray:
-    """The array in another type, rounding to nearest even; also for types that NumPy cannot compute with."""
+    """The array in another type, rounding to nearest even; also for types that NumPy cannot compute with.
+
+    Four numbers of the last dim become one element of a packed type, and one such element four numbers."""
     if x.dtype == d:
         return x
     if d.names is None and x.dtype.names is None:
         return x.astype(d)
     if dtypes.is_packed(d) and x.dtype.kind == "u" and x.dtype.itemsize == d.itemsize or dtypes.is_packed(x.dtype) and d == dtypes.bits_of(x.dtype):
         return np.ascontiguousarray(x).view(d)
+    if dtypes.is_packed(x.dtype) and dtypes.is_float(d):
+        return convert(_packed.unpack(x), d)
+    if dtypes.is_packed(d) and (x.dtype.kind == "f" or dtypes.is_float(x.dtype)):
+        return _packed.pack(convert(x, dtypes.float32), d)
     if _small_floats.is_record(d) and x.dtype.kind in "fiub":
         return _small_floats.encode(x, d)
     if _small_floats.is_record(x.dtype):

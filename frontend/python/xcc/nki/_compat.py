@@ -1,4 +1,4 @@
-"""Gives xcc's modules AWS's names: neuronxcc.nki (beta 1) and nki (0.6)."""
+"""Gives xcc's modules AWS's names: neuronxcc.nki (beta 1), nki (0.6) and neuron_dtypes."""
 from __future__ import annotations
 
 import importlib.machinery
@@ -97,6 +97,14 @@ def install_beta1(package: types.ModuleType) -> None:
     util = types.ModuleType("%s.starfish.support.util" % package.__name__)
     util.allclose = _allclose  # type: ignore[attr-defined]
     _set(support, "util", util)
+    install_host_types(_set(support, "dtype", types.ModuleType("%s.starfish.support.dtype" % package.__name__)))
+
+
+def install_host_types(module: types.ModuleType) -> None:
+    """neuron_dtypes -> the names of _host_types."""
+    from xcc.nki import _host_types
+
+    module.__dict__.update({name: getattr(_host_types, name) for name in _host_types.__all__})
 
 
 def _allclose(a: Any, b: Any, rtol: float = 1e-2, atol: float = 1e-2, verbose: int = 0, **kw: Any) -> bool:
@@ -125,10 +133,10 @@ def install_v06(package: types.ModuleType) -> None:
 
 
 def install() -> None:
-    """Both names, unless packages of these names are installed."""
+    """AWS's names, unless packages of these names are installed."""
     import importlib.util
 
-    for name, fill in (("neuronxcc", install_beta1), ("nki", install_v06)):
+    for name, fill in (("neuronxcc", install_beta1), ("nki", install_v06), ("neuron_dtypes", install_host_types)):
         if name not in sys.modules and importlib.util.find_spec(name) is None:
             m = types.ModuleType(name)
             m.__path__ = []  # type: ignore[attr-defined]

@@ -320,6 +320,15 @@ class View:
     def get_view(self) -> "View":
         return self
 
+    @property
+    def base_tensor(self) -> "View":
+        """The tensor that this is a part of; a tile as partitions and elements."""
+        if self.size * self.itemsize == self.object.size * self.object.dtype.itemsize:
+            return self
+        shape = self.object.shape
+        steps = [math.prod(shape[k + 1:]) for k in range(len(shape))]
+        return View(self.object, self.object.dtype, 0, tuple(zip(steps, shape)), 0)
+
     def ap(self, pattern: Sequence[Sequence[Any]], offset: Any = None, scalar_offset: Any = None, vector_offset: Any = None,
            indirect_dim: int = 0, dtype: Any = None) -> "View":
         """The raw access pattern: [step, count] pairs in elements of the flattened tensor, outermost (partitions) first."""
