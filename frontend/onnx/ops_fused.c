@@ -118,7 +118,7 @@ static struct value *batch_inside(struct onnx_node *n, struct value *x, const ch
     return rank > 2 ? b_transpose(n->b, x, perm, rank) : x;
 }
 
-bool lower_fused_matmul(struct onnx_node *n)
+static struct value *fused_product(struct onnx_node *n)
 {
     struct attrs a = {0};
     struct arena *arena = &n->b->g->arena;
@@ -127,21 +127,69 @@ bool lower_fused_matmul(struct onnx_node *n)
     attr_set_int(arena, &a, "trans_a", attr_int(&n->attrs, "transA", 0));
     attr_set_int(arena, &a, "trans_b", attr_int(&n->attrs, "transB", 0));
     attr_set_float(arena, &a, "alpha", attr_float(&n->attrs, "alpha", 1));
-    return b_done(n, b_op(n->b, OP_matmul, in, 2, &a));
+    return b_op(n->b, OP_matmul, in, 2, &a);
+}
+
+bool lower_fused_matmul(struct onnx_node *n)
+{
+    return b_done(n, fused_product(n));
+}
+
+/* The activation with its parameters in attributes of their own. */
+static struct value *activate_named(struct onnx_node *n, struct value *y)
+{
+    static const char *const names[] = {"activation_alpha", "activation_beta", "activation_gamma"};
+    double params[3];
+    int count = 0;
+    for (int i = 0; i < 3; i++)
+        if (attr_find(&n->attrs, names[i]))
+            params[count++] = attr_float(&n->attrs, names[i], 0);
+    return activate(n, y, params, count);
 }
 
 bool lower_fused_gemm(struct onnx_node *n)
 {
     static const char *const own[] = {"activation", "activation_alpha", "activation_beta",
                                       "activation_gamma", NULL};
-    static const char *const names[] = {"activation_alpha", "activation_beta", "activation_gamma"};
-    double params[3];
-    int count = 0;
     struct attrs a = b_attrs_without(n, own);
-    for (int i = 0; i < 3; i++)
-        if (attr_find(&n->attrs, names[i]))
-            params[count++] = attr_float(&n->attrs, names[i], 0);
-    return b_done(n, activate(n, b_op(n->b, OP_gemm, n->in, n->nin, &a), params, count));
+    return b_done(n, activate_named(n, b_op(n->b, OP_gemm, n->in, n->nin, &a)));
+}
+
+/* A softmax along activation_axis is what DirectML adds to the activations of FusedGemm. */
+bool lower_fused_matmul_activation(struct onnx_node *n)
+{
+    struct attrs a = {0};
+    if (!attr_is(&n->attrs, "activation", "Softmax"))
+        return b_done(n, activate_named(n, fused_product(n)));
+    struct value *y = fused_product(n);
+    attr_set_int(&n->b->g->arena, &a, "axis", attr_int(&n->attrs, "activation_axis", -1));
+    return b_done(n, b_op(n->b, OP_softmax, &y, 1, &a));
+}
+
+/* X, W, bias? */
+bool lower_gemm_fast_gelu(struct onnx_node *n)
+{
+    struct value *y = b_2(n->b, OP_matmul, n->in[0], n->in[1]);
+    return b_done(n, b_1(n->b, OP_gelu_tanh, b_in(n, 2) ? b_add(n->b, y, n->in[2]) : y));
+}
+
+bool lower_bias_add(struct onnx_node *n)
+{
+    return b_done(n, b_add(n->b, b_add(n->b, n->in[0], n->in[1]), n->in[2]));
+}
+
+/* Over all dims from the axis on; the bias broadcasts as its own shape says. */
+bool lower_bias_softmax(struct onnx_node *n)
+{
+    int rank, axis;
+    struct attrs a = {0};
+    struct value *x = b_add(n->b, n->in[0], n->in[1]);
+    if (!b_rank(n, x, "the data", &rank) || !b_axis(n, attr_int(&n->attrs, "axis", 1), rank, &axis))
+        return false;
+    struct value *rows = axis == rank - 1 ? x : b_flatten(n->b, x, axis);
+    attr_set_int(&n->b->g->arena, &a, "axis", -1);
+    rows = b_op(n->b, OP_softmax, &rows, 1, &a);
+    return b_done(n, axis == rank - 1 ? rows : b_reshape_as(n->b, rows, x));
 }
 
 /* x, w, bias?, z?: z is added before the activation. */
