@@ -310,6 +310,7 @@ class Selections(Case):
             n = nl6.ndarray(x.shape, dtype=nl6.int32, buffer=nl6.sbuf)
             nisa6.dma_copy(t, x)
             nisa6.affine_select(dst=t, pattern=[[8, 3], [-1, 4]], channel_multiplier=-2, offset=1, on_true_tile=t, on_false_value=0.0, cmp_op=nl6.less)
+            nisa6.affine_select(t, [[8, 3], [-1, 4]], 1, -2, t, 0.0, nl6.less)  # the order of nki 0.2
             nisa6.iota(dst=n, pattern=[[8, 3], [-1, 4]], offset=1, channel_multiplier=-2)
             nisa6.dma_copy(out, t)
             again = nl6.ndarray(x.shape, dtype=nl6.int32, buffer=nl6.shared_hbm)
@@ -385,6 +386,48 @@ class Searches(Case):
         want = x.copy()
         np.put_along_axis(want, order, -9, 1)
         self.same(rest, want)
+
+    def test_values_that_are_alike(self) -> None:
+        """nki 0.6 takes values from the last to the first; of those that are not found nc_find_index8 says so."""
+        @nki6.jit
+        def kernel(x, vals):
+            t, v = nl6.load(x), nl6.load(vals)
+            rest, places = nl6.ndarray(t.shape, dtype=t.dtype, buffer=nl6.sbuf), nl6.ndarray((2, 2, 4), dtype=nl6.uint32, buffer=nl6.sbuf)
+            found = nl6.ndarray((2, 8), dtype=nl6.uint16, buffer=nl6.sbuf)
+            nisa6.nc_match_replace8(dst=rest, data=t, vals=v.reshape((2, 2, 4)), imm=-1.0, dst_idx=places)
+            nisa6.nc_find_index8(dst=found, data=t, vals=v)
+            return rest, places, found
+
+        x = np.array([[1, 2, 3, 4, 8, 8, 8, 8, 8, 8, 8], [5, 6, 7, 6, 5, 6, 7, 8, 9, 1, 2]], np.float32)
+        vals = np.array([[3] + 7 * [8], [6, 5, 6, 7, 2, 1, 5, 6]], np.float32)
+        rest, places, _ = kernel(x, vals)
+        self.same(places, np.array([[2, 10, 9, 8, 7, 6, 5, 4], [5, 4, 3, 2, 10, 9, 0, 1]], np.uint32).reshape(2, 2, 4))
+        self.same(rest, np.where(np.array([[0, 0, 1, 0] + 7 * [1], [1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1]]), -1, x))
+        vals[1, 3:6] = 77
+        none = 2 ** 16 - 1
+        self.same(kernel(x, vals)[2], [[2, 4, 5, 6, 7, 8, 9, 10], [1, 0, 3, none, none, none, 4, 5]])
+
+    def test_selections_of_other_dims(self) -> None:
+        """As many elements in other free dims."""
+        @nki6.jit
+        def kernel(x, y, p):
+            t, u, which = nl6.load(x), nl6.load(y), nl6.load(p)
+            most = nl6.ndarray((6, 1), dtype=nl6.float32, buffer=nl6.sbuf)
+            chosen = nl6.ndarray((6, 4, 6), dtype=x.dtype, buffer=nl6.sbuf)
+            nisa6.select_reduce(dst=chosen, predicate=which, on_true=t, on_false=0.5, reduce_res=most, reduce_op=nl6.maximum,
+                                reduce_cmd=nisa6.reduce_cmd.reset_reduce)
+            nisa6.tensor_copy_predicated(dst=u, src=t, predicate=which)
+            nisa6.tensor_copy_predicated(dst=t, src=7.0, predicate=which, reverse_pred=True)
+            return chosen, most, u, t
+
+        x, y, p = f32(6, 24), f32(6, 2, 3, 4), R.randint(0, 2, (6, 12, 2)).astype(np.uint8)
+        chosen, most, u, t = kernel(x, y, p)
+        flat = p.reshape(6, 24) != 0
+        want = np.where(flat, x, np.float32(0.5))
+        self.same(chosen, want.reshape(6, 4, 6))
+        self.same(most, want.max(1, keepdims=True))
+        self.same(u, np.where(flat, x, y.reshape(6, 24)).reshape(y.shape))
+        self.same(t, np.where(flat, x, 7))
 
     def test_sequence_bounds(self) -> None:
         def body(ids):

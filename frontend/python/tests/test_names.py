@@ -122,6 +122,8 @@ class Names(Case):
         self.assertEqual(dge_mode.none.name, "none")
         self.assertEqual(sizeinbytes(nl.bfloat16), 2)
         self.assertEqual((nl.tile_size.pmax, nl.tile_size.psum_fmax), (128, 512))
+        self.assertEqual((nl.tile_size.psum_bank_fmax_bytes, nl.tile_size.psum_num_banks, nl.tile_size.sbuf_size_bytes), (2048, 8, 24 << 20))
+        self.assertEqual(nl.tile_size.sbuf_fmax_bytes, 4 * nl.tile_size.sbuf_fmax)
         self.assertLess(nl.fp32.min, -3e38)
 
     def test_a_second_copy_is_not_anothers_package(self) -> None:

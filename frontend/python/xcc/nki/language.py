@@ -87,6 +87,10 @@ class tile_size:  # noqa: N801 - a name of the interface
     sbuf_min_align = 1
     total_available_sbuf_size = 192 * 1024 - 16 * 1024
     sbuf_size = total_available_sbuf_size
+    sbuf_size_bytes = 24 << 20  # of all partitions; the others of one
+    sbuf_fmax_bytes, sbuf_fmax = total_available_sbuf_size, total_available_sbuf_size // 4  # f32 elements
+    psum_bank_fmax_bytes, psum_bank_fmax = 2048, 512
+    psum_num_banks = 8
     psum_bank_size = 2048
     psum_banks = 8
 

@@ -262,12 +262,17 @@ def tensor_copy(dst: _View, src: _View, engine: Any = None, name: Any = None, **
 
 def tensor_copy_predicated(dst: _View, src: Any, predicate: _View, reverse_pred: Any = False, name: Any = None, **kw: Any) -> None:
     """dst = src where predicate is not 0."""
+    if isinstance(src, _View):
+        dst, predicate, src = _same_elements(dst, predicate, src)
+    else:
+        dst, predicate = _same_elements(dst, predicate)
     _beta.tensor_copy_predicated(src=src, dst=dst, predicate=predicate, reverse_pred=reverse_pred)
 
 
 def select_reduce(dst: _View, predicate: _View, on_true: _View, on_false: Any, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle,
                   reduce_op: Any = np.max, reverse_pred: Any = False, name: Any = None, **kw: Any) -> None:
     """dst = predicate ? on_true : on_false; perhaps the rows' maxima."""
+    dst, predicate, on_true = _same_elements(dst, predicate, on_true)
     _beta.select_reduce(dst=dst, predicate=predicate, on_true=on_true, on_false=on_false, reduce_res=reduce_res, reduce_cmd=reduce_cmd,
                         reduce_op=reduce_op, reverse_pred=reverse_pred)
 
@@ -290,8 +295,12 @@ def range_select(dst: _View, on_true_tile: _View, comp_op0: Any, comp_op1: Any, 
 
 def affine_select(dst: _View, pattern: Sequence[Sequence[int]], channel_multiplier: Any = 0, on_true_tile: Any = None,
                   on_false_value: Any = 0.0, cmp_op: Any = np.equal, offset: Any = 0, name: Any = None, **kw: Any) -> None:
-    """dst = on_true_tile where cmp_op(offset + partition * channel_multiplier + pattern, 0) holds, else on_false_value."""
+    """dst = on_true_tile where cmp_op(offset + partition * channel_multiplier + pattern, 0) holds, else on_false_value.
+
+    By position, nki 0.2 has the offset behind the pattern: there on_false_value's place holds the tile."""
     api = "affine_select"
+    if isinstance(on_false_value, _View):
+        offset, channel_multiplier, on_true_tile, on_false_value, cmp_op = channel_multiplier, on_true_tile, on_false_value, cmp_op, offset
     src = _as_tile(on_true_tile, api, "on_true_tile")
     e = _pattern(pattern, offset, channel_multiplier, _shape_on_chip(src)[0])
     kind = _op_name(cmp_op, api)
@@ -338,8 +347,20 @@ def nc_find_index8(dst: _View, data: _View, vals: _View, name: Any = None, **kw:
     _special.emit_find_index8(dst, data, vals, "nc_find_index8")
 
 
+def _backwards(x: _View) -> _View:
+    """A tile of 8 values for each partition, the last one first; of another shape as it is, for a message."""
+    if x.ndim < 2 or x.size != 8 * x.shape[0]:
+        return x
+    x = x.reshape((x.shape[0], 8))
+    (apart, rows), (step, count) = x.dims
+    return x.like(x.offset + step * (count - 1), [(apart, rows), (-step, count)])
+
+
 def nc_match_replace8(dst: _View, data: _View, vals: _View, imm: Any, dst_idx: Any = None, name: Any = None, **kw: Any) -> None:
-    """dst = data with the first place of each of 8 values replaced by imm."""
+    """dst = data with the first place of each of 8 values replaced by imm. Of values that are alike the last one in vals takes the
+    first place: they are taken from the end."""
+    if dst_idx is not None:
+        vals, dst_idx = _backwards(vals), _backwards(dst_idx)
     _special.emit_match_replace8(dst, data, vals, _number(imm, "nc_match_replace8"), dst_idx, "nc_match_replace8")
 
 
