@@ -540,6 +540,46 @@ class Messages(Case):
             warnings.simplefilter("error")
             nki06.jit(lambda x: nl.exp(nl.load(x), mask=None, precise_schedule=True))(f32(8, 4))
 
+    def test_indices_of_tiles(self) -> None:
+        """What only the run tells: the line of the kernel, or of those that may be meant."""
+        def loads(x, i, scatter=False):
+            t, columns, out = nl.load(i), nl.arange(5)[None, :], new(20, 5)
+            if scatter:
+                nl.store(out[t, columns], nl.load(x[0:3]))
+                return out
+            rows = nl.load(x[t, columns])
+            return nl.copy(rows)
+
+        def two(x, i):
+            t, a, b = nl.load(i), nl.ndarray((3, 5), dtype=x.dtype, buffer=nl.sbuf), nl.ndarray((3, 5), dtype=x.dtype, buffer=nl.sbuf)
+            nisa06.dma_copy(dst=a, src=x.ap(pattern=[[5, 3], [1, 5]], vector_offset=t, indirect_dim=0), oob_mode=nisa06.oob_mode.skip)
+            nisa06.dma_copy(dst=a, src=x.ap(pattern=[[5, 3], [1, 5]], vector_offset=t, indirect_dim=0))
+            nisa06.dma_copy(dst=b, src=x.ap(pattern=[[5, 3], [1, 5]], vector_offset=t, indirect_dim=0))
+            return nl.add(a, b)
+
+        def chosen(x, i):
+            rows, columns = nl.mgrid[0:20, 0:2]
+            return nisa.tensor_copy_dynamic_src(nl.load(x)[rows, nl.load(i)[0, 0] + columns])
+
+        def gathered(x, i):
+            return nl.gather_flattened(nl.load(x[0:3]), nl.load(i))
+
+        def line(of: Callable[..., Any], down: int) -> str:
+            return r"\S*test_messages.py:%d: " % (of.__code__.co_firstlineno + down)
+
+        x, i, y = f32(20, 5), np.array([[3], [20], [1]], np.int32), np.array([[1], [-2], [4]], np.int32)
+        beyond = r"index 100 is out of bounds for axis 0 with size 100; an index in the tile is 20, expected 0 to 19 \(nisa.oob_mode.skip"
+        below = r"index -10 is out of bounds for axis 0 with size 100; an index in the tile is -2, expected 0 to 19 \(nisa.oob_mode.skip"
+        for kernel, words, arrays in (
+                (nki.jit(loads), line(loads, 5) + "nl.load: " + beyond, (x, i)),
+                (nki.jit(loads), line(loads, 3) + "nl.store: " + below, (x, y, True)),
+                (nki06.jit(two), line(two, 3) + "dma_copy or " + line(two, 4) + "dma_copy: " + beyond, (x, i)),
+                (nki.jit(chosen), line(chosen, 2) + "tensor_copy_dynamic_src: index 20 .* in the tile is 20, expected 0 to 3$", (x, i[1:2])),
+                (nki.jit(gathered), line(gathered, 1) + "nl.gather_flattened: index 20 .* in the tile is 20, expected 0 to 4$",
+                 (x, i.astype(np.uint32)))):
+            with self.subTest(words), self.assertRaisesRegex(IndexError, "^" + words):
+                kernel(*arrays)
+
 
 if __name__ == "__main__":
     main()

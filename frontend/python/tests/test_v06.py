@@ -177,6 +177,19 @@ class Addresses(Case):
         self.same(a, x.T)
         self.same(b, h.transpose(2, 1, 0))
 
+    def test_transposes_of_pairs(self) -> None:
+        """Elements of a tensor are bytes; those that are transposed, two of them."""
+        @nki.jit
+        def kernel(x):
+            p, n = x.shape
+            a, out = nl.ndarray((n // 2, 2 * p), dtype=x.dtype, buffer=nl.sbuf), nl.ndarray((n // 2, 2 * p), dtype=x.dtype, buffer=nl.shared_hbm)
+            nisa.dma_transpose(dst=a.view(nl.float16), src=x.ap([[n // 2, p], [1, n // 2]], dtype=nl.float16))
+            nisa.dma_copy(dst=out, src=a)
+            return out
+
+        x = R.randint(0, 256, (24, 40)).astype(np.uint8)
+        self.same(kernel(x), x.reshape(24, 20, 2).transpose(1, 0, 2).reshape(20, 48))
+
     def test_loops_by_functions(self) -> None:
         @nki.jit
         def kernel(x):

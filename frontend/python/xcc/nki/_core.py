@@ -313,13 +313,23 @@ def _common_dims(dst: View, src: View) -> Optional[Tuple[View, View, Shape]]:
     return dst.like(dst.offset, da, 0), src.like(src.offset, db, 0), tuple(c for _, c in da)
 
 
-def _as_stored(dst: View, src: View) -> Tuple[View, View]:
+def _as_stored(dst: View, src: View, masked: bool) -> Tuple[View, View]:
     """A copy of elements that are wider than those a tensor in HBM has, as one of the tensor's own elements."""
     for v in (dst, src):
         if not v.on_chip and v.dtype.itemsize > v.object.dtype.itemsize and dst.dtype == src.dtype and not dst.is_indirect() \
                 and not src.is_indirect() and dst.shape == src.shape:
-            return dst.view(v.object.dtype), src.view(v.object.dtype)
+            if dst.dims[-1][0] == 1 and src.dims[-1][0] == 1:
+                return dst.view(v.object.dtype), src.view(v.object.dtype)
+            if masked:
+                break
+            return _in_parts(dst, v.object.dtype), _in_parts(src, v.object.dtype)
     return dst, src
+
+
+def _in_parts(v: View, d: np.dtype) -> View:
+    """The same bytes as a narrower type, in a dim of their own: elements that do not follow each other."""
+    k = v.itemsize // d.itemsize
+    return View(v.object, d, v.offset * k, tuple((s * k, c) for s, c in v.dims) + ((1, k),), v.blocks)
 
 
 def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, accumulate: Optional[str] = None,
@@ -330,7 +340,7 @@ def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, a
         longer = max((dst, src), key=lambda v: v.ndim)
         if m is not None and m.shape and len(m.shape) > longer.ndim:
             pass
-    dst, src = _as_stored(dst, src)
+    dst, src = _as_stored(dst, src, mask is not None)
     dst, src, shape = match_shapes(dst, src, api)
     if not shape:
         shape = (1,)

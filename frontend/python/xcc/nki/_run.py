@@ -19,6 +19,7 @@ from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
+from ._bounds import out_of_bounds
 from ._probe import run_up_to
 from ._programs import store_once
 from ._races import warn_of_races
@@ -180,7 +181,7 @@ class Compiled:
             outputs = self.model().run(self.arrays(leaves))
         except _lib.XccError as e:
             if "out of bounds" in str(e):  # NumPy's exception and words, as kernels' tests expect them
-                raise IndexError(_index_message(str(e))) from None
+                raise IndexError(out_of_bounds(str(e), self.trace)) from None
             raise NkiError(told(str(e), self.trace)) from None
         of = {o.uid: a for o, a in zip(self.results, outputs)}
         for x, o in zip(leaves, self.inputs):
@@ -197,11 +198,6 @@ class Compiled:
                 rows.append(((trip, order) if not loops else (trip, order), prefix, of[o.uid][trip]))
         for _, prefix, value in sorted(rows, key=lambda r: (r[0][0], r[0][1])) if len({len(p[2]) for p in self.trace.prints}) == 1 else rows:
             print(prefix, value)
-
-
-def _index_message(text: str) -> str:
-    at = text.find("index ")
-    return text[at:] if at >= 0 and "out of bounds" in text else text
 
 
 def _write_back(x: Any, value: np.ndarray) -> None:
