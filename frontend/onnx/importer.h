@@ -41,6 +41,7 @@ struct importer {
     int nunpacked, unpacked_cap;
     int64_t nnodes;
     int depth; /* of subgraphs */
+    bool rounded; /* folded weights were, and that has been said */
     bool learner; /* a node of ai.onnx.ml was met: a model of classical machine learning */
     /* lowering_find: the table of all lowering functions (ops.c). */
     struct onnx_lowering (*find)(const char *domain, const char *op, int version);

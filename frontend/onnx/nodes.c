@@ -4,6 +4,7 @@
  * the importer's state has the way to find them.
  */
 #include "frontend/onnx/attributes.h"
+#include "frontend/onnx/build.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/custom_call.h"
 #include "frontend/onnx/sort.h"
@@ -87,6 +88,27 @@ static bool check_types(struct onnx_node *n, const struct schema *s)
     return signature_check(&signature, types, n->nin, n->b->d);
 }
 
+/*
+ * PyTorch's exporter folds batch normalisations of bf16 into weights of f32, which the standard does not
+ * admit beside data of bf16. The model's own weights were bf16 too.
+ */
+static void round_folded_weights(struct onnx_node *n)
+{
+    bool product = !strcmp(n->op, "Conv") || !strcmp(n->op, "ConvTranspose") || !strcmp(n->op, "Gemm");
+    if (*n->domain || !product || n->nin < 2 || b_dtype(n->in[0]) != DT_BF16)
+        return;
+    for (int i = 1; i < n->nin; i++) {
+        if (!n->in[i] || !n->in[i]->constant || b_dtype(n->in[i]) != DT_F32)
+            continue;
+        if (!n->im->rounded)
+            warn(n->im->d,
+                 "%s: node '%.200s' (%s) has data of bf16 and weights of f32, as PyTorch's exporter folds "
+                 "batch normalisations; such weights are rounded to bf16", n->im->file->path, n->b->name, n->op);
+        n->im->rounded = true;
+        n->in[i] = b_cast(n->b, n->in[i], DT_BF16);
+    }
+}
+
 static bool function_inline(struct onnx_node *n, struct function *f);
 
 /* An operator that the user brings. */
@@ -124,6 +146,7 @@ static bool lower(struct onnx_node *n)
     n->im->learner |= !strcmp(n->domain, "ai.onnx.ml");
     const struct schema *s = schema_find(n->domain, n->op);
     struct onnx_lowering how = n->im->find(n->domain, n->op, n->version);
+    round_folded_weights(n);
     if (!how.lower)
         return NODE_ERROR(n, "the operator is not supported at version %d", n->version);
     if ((s && (!check_arity(n, s) || !check_types(n, s))) || !attributes_convert(n, s))
