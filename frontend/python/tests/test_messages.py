@@ -540,6 +540,39 @@ class Messages(Case):
             warnings.simplefilter("error")
             nki06.jit(lambda x: nl.exp(nl.load(x), mask=None, precise_schedule=True))(f32(8, 4))
 
+    def test_tiles_behind_their_loop(self) -> None:
+        def last(x):
+            for i in nl.affine_range(2):
+                t = nl.load(x[8 * i:8 * i + 8])
+            return nl.copy(t)
+
+        def kept(x):
+            t = nl.ndarray((8, 4), dtype=x.dtype)
+            for i in nl.affine_range(2):
+                u = nl.load(x[8 * i:8 * i + 8])
+                t[0:8, 2 * i:2 * i + 2] = u[:, 0:2]
+            return nl.copy(t)
+
+        x = f32(16, 4)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.copy: reads tile '\w+' \[8, 4\], which each trip of nl.affine_range makes "
+                                   r"\(line \d+\), after the loop: AWS's compiler refuses that"):
+            self.same(nki.jit(last)(x), x[8:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.same(nki.jit(kept)(x), np.concatenate([x[:8, :2], x[8:, :2]], 1))
+            nki06.jit(last)(x)
+
+    def test_factors_of_other_types(self) -> None:
+        x, s = f32(8, 4), f32(8, 1).astype(np.float16)
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: activation: scale is float16, .* make it a tile of nl.float32"):
+            nki.jit(lambda x, s: nisa.activation(nl.exp, nl.load(x), scale=nl.load(s)))(x, s)
+
+    def test_functions_outside_kernels(self) -> None:
+        for call in (lambda: nl.load(f32(4, 4)), lambda: nl.store(f32(4, 4), 1.0), lambda: nl.exp(f32(4, 4)),
+                     lambda: nisa.nc_transpose(f32(4, 4))):
+            with self.assertRaisesRegex(nki.NkiError, r"test_messages.py:\d+: \S+: works inside a kernel only"):
+                call()
+
     def test_indices_of_tiles(self) -> None:
         """What only the run tells: the line of the kernel, or of those that may be meant."""
         def loads(x, i, scatter=False):

@@ -172,6 +172,8 @@ def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0
     operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data")}
     reals = {"factor": 1.0}
     if isinstance(scale, View):
+        if scale.dtype != dtypes.float32 and api.startswith("activation"):
+            warn("%s: scale is %s, which the hardware does not take: make it a tile of nl.float32" % (api, scale.dtype))
         operands["scale"] = place(spread(vector(scale, shape, api, "scale"), shape, api), shape, region, api, "scale")
     else:
         reals["factor"] = number(scale, api)

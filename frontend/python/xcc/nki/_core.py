@@ -150,6 +150,7 @@ def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None
 def as_tile(x: object, api: str, what: str) -> View:
     """An operand that must be on the chip."""
     if not isinstance(x, View):
+        need_trace(api)
         hint = "; is it the operation? The order of arguments differs between instructions: name them, %s=tile, op=..." % what if callable(x) else ""
         raise error(api, "%s is %s, expected a tile%s" % (what, getattr(x, "__name__", type(x).__name__), hint), NkiTypeError)
     if not x.on_chip:

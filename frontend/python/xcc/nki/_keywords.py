@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict
 
 from ._errors import NkiTypeError, error, warn
 from ._tensor import View
+from ._trace import need_trace
 
 # What changes where or when something runs, or how the compiler treats it, but not what is computed.
 _HINTS = {
@@ -27,7 +28,7 @@ def check_keywords(names: Dict[str, Any], module: str, prefix: str) -> None:
             parameters = inspect.signature(f).parameters
             if any(p.kind == p.VAR_KEYWORD for p in parameters.values()) and f.__module__ == module:
                 f = _checked(f, "%s.%s" % (prefix, name), set(parameters), _HINTS - (_OF_BETA1 if module.endswith("v06.isa") else set()))
-                names[name] = _written(f, name) if next(iter(parameters)) == "dst" else f
+                names[name] = _written(f, name) if module.endswith("v06.isa") and next(iter(parameters)) == "dst" else f
 
 
 def _checked(f: Callable[..., Any], api: str, parameters: set, hints: set) -> Callable[..., Any]:
@@ -49,6 +50,7 @@ def _written(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     def g(*args: Any, **kw: Any) -> Any:
         dst = args[0] if args else kw.get("dst", _ABSENT)
         if dst is not _ABSENT and not isinstance(dst, View):
+            need_trace(name)
             raise error(name, "dst is %s, expected a tile: %s" % (type(dst).__name__, how), NkiTypeError)
         try:
             return f(*args, **kw)

@@ -33,6 +33,7 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
     """A new tile with a tensor's (or another tile's) elements. skip: where an index lies beyond the tensor nothing is loaded; empty: that
     number is there."""
     if not isinstance(src, View):
+        need_trace(api)
         raise error(api, "src is %s, expected a tensor" % type(src).__name__, NkiTypeError)
     if src.on_chip and api == "nl.load":
         warn("%s: src is %r, which the hardware's load does not take: use it as it is, or nl.copy" % (api, src))
@@ -61,6 +62,7 @@ def load(src: View, dtype: object = None, mask: object = None, api: str = "nl.lo
 def store(dst: View, value: object, mask: object = None, api: str = "nl.store", accumulate: Optional[str] = None, skip: bool = False) -> None:
     """Writes a tile (or a number) to a tensor in HBM."""
     if not isinstance(dst, View):
+        need_trace(api)
         raise error(api, "dst is %s, expected a tensor" % type(dst).__name__, NkiTypeError)
     if dst.on_chip and api == "nl.store":
         warn("%s: dst is %r, which the hardware's store does not write: assign to it, dst[...] = value" % (api, dst))

@@ -41,6 +41,22 @@ def warn_of_races(records: Sequence[Any], loops: Sequence[Trips], kept: Sequence
                         (i.api, "tensor" if o.object.space == "hbm" else "tile", o.object.name, list(o.object.shape), o.object.where[1], where))
 
 
+def warn_of_scopes(records: Sequence[Any], loops: Sequence[Trips]) -> None:
+    """Tiles that trips make and that are read after the loop: here they are the last trip's, AWS's compiler refuses them."""
+    told = set()
+    for loop in loops:
+        end = loop.spans[-1][1] if loop.spans else len(records)
+        for i in records[end:]:
+            for name, p in i.operands.items() if isinstance(i, Instruction) else ():
+                o = p.object
+                if name not in WRITTEN and o.space != "hbm" and o.uid >= loop.objects and o.position < end and o.uid not in told \
+                        and not o.name.startswith("register_"):
+                    told.add(o.uid)
+                    warn_at(i.where, "%s: reads tile '%s' %s, which each trip of nl.affine_range makes (line %d), after the loop: AWS's compiler "
+                            "refuses that; make the tile before the loop and assign to it, t[...] = value" %
+                            (i.api, o.name, list(o.shape), o.where[1]))
+
+
 def _written_by_all(records: Sequence[Any], loop: Trips) -> List[Tuple[Instruction, Operand]]:
     """Writes that happen in more than one trip at the same place."""
     if loop.variable is not None:

@@ -22,7 +22,7 @@ from ._move import copy
 from ._bounds import out_of_bounds
 from ._probe import run_up_to
 from ._programs import store_once
-from ._races import warn_of_races
+from ._races import warn_of_races, warn_of_scopes
 from ._record import Instruction, Object
 from ._start import stage
 from ._tensor import View
@@ -298,6 +298,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     _warn_of_written(function, t, traced.result)
     _warn_of_empty(results, traced.inputs)
     warn_of_races(t.records, [loop for loop in t.affine if loop.spans], results)
+    warn_of_scopes(t.records, [loop for loop in t.affine if loop.spans])
     for _, o, _, _ in t.prints:
         results.append(o)
     if not results:
