@@ -274,7 +274,7 @@ class Defaults(Case):
         self.same(d, np.where(at, x, np.float32(-1.5)))
         self.close(total, x.sum(2, keepdims=True))
         self.same(top, x.max(2))
-        self.close(variance, x.var(2))
+        self.close(variance, x.var(2, keepdims=True))
 
 
 class Mistakes(Case):

@@ -102,8 +102,8 @@ _var = globals()["var"]
 
 
 def var(x: _View, axis: Any, dtype: Any = None, keepdims: Any = False) -> _View:
-    """The variance (divisor n) over free axes."""
-    return _var(x, axis, dtype, keepdims)
+    """The variance (divisor n) over free axes, which stay as dims of 1: AWS documents keepdims as ignored."""
+    return _var(x, axis, dtype, True)
 
 
 _ordered("all", "x", "axis", "dtype")
