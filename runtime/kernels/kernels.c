@@ -31,6 +31,8 @@ static bool runs_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+#endif
+#if KERNELS_AVX512
 static bool runs_avx512(void)
 {
     return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -117,7 +119,7 @@ const struct kernel_table *kernels_find(const char *name)
 /* Runs, but not as well as those before it. */
 static bool passed_over(const struct variant *v)
 {
-#if KERNELS_X86
+#if KERNELS_AVX512
     return v->runs == runs_avx512bf16 && slow_bf16();
 #else
     return false;

@@ -16,6 +16,9 @@
 #ifndef KERNELS_X86 /* the build defines it */
 #define KERNELS_X86 0
 #endif
+#ifndef KERNELS_AVX512 /* a build may leave them out: XCC_NO_AVX512 */
+#define KERNELS_AVX512 KERNELS_X86
+#endif
 #if defined __aarch64__
 #define KERNELS_NEON 1
 #else
