@@ -60,6 +60,33 @@ static void check_lines(struct work *w, int64_t n, int sign)
     }
 }
 
+/* Real lines, against the same numbers as complex ones. */
+static void check_real(struct work *w, int64_t n, int sign)
+{
+    struct fourier *f = fourier_plan_real(w, n, 5, sign);
+    assert_non_null(f);
+    struct fourier_lines *lines = fourier_lines(f);
+    int64_t count = lines->most, step = 1 + n / 13;
+    double complex *x = WORK(w, double complex, n *count);
+    uint32_t seed = (uint32_t)n;
+    for (int64_t l = 0; l < count; l++)
+        for (int64_t j = 0; j < n; j++) {
+            double v = next(&seed);
+            x[l * n + j] = v;
+            (j % 2 ? lines->im : lines->re)[j / 2 * count + l] = v;
+        }
+    fourier_transform(f, count);
+    for (int64_t l = 0; l < count; l++)
+        for (int64_t k = 0; k <= n / 2; k += k < n / 2 && k + step > n / 2 ? n / 2 - k : step) {
+            double complex got = fourier_real(f, count, l, k), want = bin(x + l * n, n, k, sign);
+            if (!(cabs(got - want) <= 1e-13 * sqrt((double)n) * (1 + log2((double)n))))
+                fail_msg("%lld real numbers, sign %d, bin %lld of line %lld", (long long)n, sign, (long long)k,
+                         (long long)l);
+            if (k == 0 || k == n / 2)
+                assert_true(cimag(got) == 0);
+        }
+}
+
 static bool check_length(struct work *w, int64_t n, int sign)
 {
     double complex *x = WORK(w, double complex, n), *y = WORK(w, double complex, n);
@@ -93,10 +120,16 @@ static bool check_all(struct op_call *c, struct work *w)
         for (int64_t n = 1; n <= 40; n++) {
             check_length(w, n, sign);
             check_lines(w, n, sign);
+            if (n % 2 == 0)
+                check_real(w, n, sign);
         }
+        check_real(w, 240, sign);
         check_lines(w, 120, sign);
-        for (size_t i = 0; !few_lengths && i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t i = 0; !few_lengths && i < sizeof lengths / sizeof *lengths; i++) {
             check_length(w, lengths[i], sign);
+            if (lengths[i] % 2 == 0)
+                check_real(w, lengths[i], sign);
+        }
     }
     return true;
 }

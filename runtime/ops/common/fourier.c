@@ -4,6 +4,12 @@
  * c[k] = e^(sign i pi k^2 / n),
  *
  *   out[k] = c[k] * sum over j of (x[j] c[j]) conj(c[k - j])
+ *
+ * n real numbers, n even, are n / 2 complex ones, whose transform Z holds those of the even and of the odd places, both
+ * symmetric:
+ *
+ *   2 even[k] = Z[k] + conj(Z[n / 2 - k]), 2 i odd[k] = Z[k] - conj(Z[n / 2 - k])
+ *   out[k] = even[k] + e^(sign 2 pi i k / n) odd[k]
  */
 #include "runtime/ops/common/fourier.h"
 #include "runtime/kernels/kernels.h"
@@ -15,7 +21,8 @@ static const double pi = 3.14159265358979323846;
 enum {
     MAX_FACTOR = 64,
     MAX_LINES = 8,       /* together: rows a power of two apart meet in a few places of a cache */
-    MAX_NUMBERS = 16384, /* of lines that are transformed together: in two places, half a megabyte */
+    MAX_NUMBERS = 16384,/* of lines that are transformed together: in two places, half a megabyte */
+    APART = 128,         /* numbers between arrays: of a length that is a power of two, all would lie in one set */
 };
 
 struct fourier {
@@ -24,6 +31,7 @@ struct fourier {
     struct fourier_lines lines;
     double *to_re, *to_im;        /* what a step makes of lines.re, lines.im */
     double *turns;                /* the root to the power of j: turns[2 j] + i turns[2 j + 1] */
+    double *joins;                /* of a plan for 2 n real numbers: the turns of that length */
     double complex *chirp;        /* c; NULL: n has small factors */
     struct fourier *there, *back; /* of the convolution's length */
     double complex *filter;       /* conj(c), transformed, over that length */
@@ -86,6 +94,30 @@ static bool plan_chirp(struct work *w, struct fourier *f)
     return true;
 }
 
+static void put_turn(double *turns, int64_t j, double co, double si)
+{
+    turns[2 * j] = co, turns[2 * j + 1] = si;
+}
+
+/* Sines and cosines of an eighth of the circle where four divides n, of a quarter where two does, else of half of it;
+ * the others are mirrored. */
+static void fill_turns(double *t, int64_t n, int sign)
+{
+    int64_t computed = n % 4 == 0 ? n / 8 : n % 2 == 0 ? n / 4 : n / 2, j = 0;
+    for (; j <= computed; j++) {
+        double complex v = turn(2 * (double)j / (double)n);
+        put_turn(t, j, creal(v), cimag(v));
+    }
+    for (; n % 4 == 0 && j <= n / 4; j++)
+        put_turn(t, j, t[2 * (n / 4 - j) + 1], t[2 * (n / 4 - j)]);
+    for (; n % 2 == 0 && j <= n / 2; j++)
+        put_turn(t, j, -t[2 * (n / 2 - j)], t[2 * (n / 2 - j) + 1]);
+    for (; j < n; j++)
+        put_turn(t, j, t[2 * (n - j)], -t[2 * (n - j) + 1]);
+    for (j = 0; sign < 0 && j < n; j++)
+        t[2 * j + 1] = -t[2 * j + 1];
+}
+
 struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
 {
     struct fourier *f = WORK(w, struct fourier, 1);
@@ -97,26 +129,41 @@ struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
     *f = (struct fourier){.n = n, .sign = sign, .lines.most = most > 1 ? most : 1};
     if (largest_factor(n) > MAX_FACTOR && !plan_chirp(w, f))
         return NULL;
-    int64_t numbers = n * f->lines.most;
-    f->lines.re = WORK(w, double, numbers);
-    f->lines.im = WORK(w, double, numbers);
-    if (f->chirp)
-        return f->lines.re && f->lines.im ? f : NULL;
-    f->to_re = WORK(w, double, numbers);
-    f->to_im = WORK(w, double, numbers);
-    f->turns = WORK(w, double, 2 * n);
-    if (!f->lines.re || !f->lines.im || !f->to_re || !f->to_im || !f->turns)
+    int64_t size = n * f->lines.most + APART;
+    double *numbers = WORK(w, double, (f->chirp ? 2 : 4) * size);
+    if (!numbers)
         return NULL;
-    for (int64_t j = 0; j < n; j++) {
-        double complex root = turn(sign * 2 * (double)j / (double)n);
-        f->turns[2 * j] = creal(root), f->turns[2 * j + 1] = cimag(root);
-    }
+    f->lines.re = numbers, f->lines.im = numbers + size;
+    if (f->chirp)
+        return f;
+    f->to_re = numbers + 2 * size, f->to_im = numbers + 3 * size;
+    f->turns = WORK(w, double, 2 * n);
+    if (!f->turns)
+        return NULL;
+    fill_turns(f->turns, n, sign);
     return f;
 }
 
 struct fourier_lines *fourier_lines(struct fourier *f)
 {
     return &f->lines;
+}
+
+struct fourier *fourier_plan_real(struct work *w, int64_t n, int64_t lines, int sign)
+{
+    struct fourier *f = fourier_plan(w, n / 2, lines, sign);
+    if (!f || !(f->joins = WORK(w, double, 2 * n)))
+        return NULL;
+    fill_turns(f->joins, n, sign);
+    return f;
+}
+
+double complex fourier_real(const struct fourier *f, int64_t count, int64_t line, int64_t k)
+{
+    const int64_t a = (k < f->n ? k : 0) * count + line, b = (k ? f->n - k : 0) * count + line;
+    const double *re = f->lines.re, *im = f->lines.im, co = f->joins[2 * k], si = f->joins[2 * k + 1];
+    double even_re = re[a] + re[b], even_im = im[a] - im[b], odd_re = im[a] + im[b], odd_im = re[b] - re[a];
+    return CMPLX((even_re + (co * odd_re - si * odd_im)) / 2, (even_im + (co * odd_im + si * odd_re)) / 2);
 }
 
 static void swap(double **a, double **b)

@@ -24,6 +24,11 @@ struct fourier_lines *fourier_lines(struct fourier *f);
 /* In the place of each line x: out[k] = sum over j of x[j] e^(sign 2 pi i jk / n). re and im may change places. */
 void fourier_transform(struct fourier *f, int64_t count);
 
+/* Lines of n real numbers, n even, are transformed as n / 2 complex ones: number 2 j of a line is re of number j,
+ * number 2 j + 1 is im. fourier_real makes result k, 0 to n / 2, from what fourier_transform leaves. */
+struct fourier *fourier_plan_real(struct work *w, int64_t n, int64_t lines, int sign);
+double complex fourier_real(const struct fourier *f, int64_t count, int64_t line, int64_t k);
+
 /* The same of one line. */
 void fourier_line(struct fourier *f, const double complex *x, double complex *out);
 
