@@ -39,7 +39,6 @@ struct value *ml_labels(struct onnx_node *n, const char *ints, const char *strin
 struct value *ml_product(struct onnx_node *n, struct value *x, struct value *w, bool transposed)
 {
     struct attrs a = {0};
-    attr_set_int(&n->b->g->arena, &a, "keep_fp32", 1);
     attr_set_int(&n->b->g->arena, &a, "trans_b", transposed);
     return b_op(n->b, OP_matmul, (struct value *[]){x, w}, 2, &a);
 }

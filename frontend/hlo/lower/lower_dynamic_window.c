@@ -233,19 +233,21 @@ struct part {
     struct value *open; /* NULL: `size` is known */
 };
 
-/* Elements of a list put together from known ones and scalars; how many, -1 when it is of another kind. */
-static int parts(struct hlo_lower *l, struct value *x, struct part *p, int room)
+/* Elements of a list put together from known ones and scalars; how many, -1 when it is of another kind. Lists of lists
+ * of pairs are what exporters write, files may nest any number. */
+static int parts(struct hlo_lower *l, struct value *x, struct part *p, int room, int depth)
 {
+    enum { MAX_DEPTH = 8 };
     while (x && !x->constant && x->content.n < 0 && x->def &&
            (x->def->op == OP_reshape || x->def->op == OP_identity || x->def->op == OP_cast))
         x = x->def->in[0];
-    if (!x || x->type.rank < 0)
+    if (!x || x->type.rank < 0 || depth > MAX_DEPTH)
         return -1;
     bool known = x->constant || x->content.n >= 0;
     if (!known && x->def && x->def->op == OP_concat && attr_int(&x->def->attrs, "axis", 0) == 0) {
         int n = 0;
         for (int k = 0, m; k < x->def->nin; k++, n += m)
-            if ((m = parts(l, x->def->in[k], p + n, room - n)) < 0)
+            if ((m = parts(l, x->def->in[k], p + n, room - n, depth + 1)) < 0)
                 return -1;
         return n;
     }
@@ -285,11 +287,11 @@ static bool open_window(struct hlo_lower *l, const struct dynamic_window *w, str
 {
     struct part sizes[HLO_MAX_RANK], ones[HLO_MAX_RANK], pads[2 * HLO_MAX_RANK];
     int at = 2 * w->n;
-    if (parts(l, h_in(l, at + SIZES), sizes, w->rank) != w->rank ||
-        parts(l, h_in(l, at + PADS), pads, 2 * w->rank) != 2 * w->rank)
+    if (parts(l, h_in(l, at + SIZES), sizes, w->rank, 0) != w->rank ||
+        parts(l, h_in(l, at + PADS), pads, 2 * w->rank, 0) != 2 * w->rank)
         return false;
     for (int k = STRIDES; k < PADS; k++)
-        if (parts(l, h_in(l, at + k), ones, w->rank) != w->rank || !all_parts(ones, w->rank, 1))
+        if (parts(l, h_in(l, at + k), ones, w->rank, 0) != w->rank || !all_parts(ones, w->rank, 1))
             return false;
     o->axis = -1;
     for (int k = 0; k < w->rank; k++) {

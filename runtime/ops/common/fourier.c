@@ -30,8 +30,8 @@ struct fourier {
     int sign;
     struct fourier_lines lines;
     double *to_re, *to_im;        /* what a step makes of lines.re, lines.im */
+    int64_t circle;               /* how many turns: n, or 2 n in a plan for as many real numbers */
     double *turns;                /* the root to the power of j: turns[2 j] + i turns[2 j + 1] */
-    double *joins;                /* of a plan for 2 n real numbers: the turns of that length */
     double complex *chirp;        /* c; NULL: n has small factors */
     struct fourier *there, *back; /* of the convolution's length */
     double complex *filter;       /* conj(c), transformed, over that length */
@@ -118,7 +118,7 @@ static void fill_turns(double *t, int64_t n, int sign)
         t[2 * j + 1] = -t[2 * j + 1];
 }
 
-struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
+static struct fourier *plan(struct work *w, int64_t n, int64_t lines, int sign, int64_t circle)
 {
     struct fourier *f = WORK(w, struct fourier, 1);
     if (!f)
@@ -126,7 +126,7 @@ struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
     int64_t most = lines < MAX_LINES ? lines : MAX_LINES;
     if (most > MAX_NUMBERS / n)
         most = MAX_NUMBERS / n;
-    *f = (struct fourier){.n = n, .sign = sign, .lines.most = most > 1 ? most : 1};
+    *f = (struct fourier){.n = n, .sign = sign, .circle = circle, .lines.most = most > 1 ? most : 1};
     if (largest_factor(n) > MAX_FACTOR && !plan_chirp(w, f))
         return NULL;
     int64_t size = n * f->lines.most + APART;
@@ -134,14 +134,25 @@ struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
     if (!numbers)
         return NULL;
     f->lines.re = numbers, f->lines.im = numbers + size;
-    if (f->chirp)
+    if (!f->chirp)
+        f->to_re = numbers + 2 * size, f->to_im = numbers + 3 * size;
+    else if (circle == n) /* its steps are those of other plans */
         return f;
-    f->to_re = numbers + 2 * size, f->to_im = numbers + 3 * size;
-    f->turns = WORK(w, double, 2 * n);
+    f->turns = WORK(w, double, 2 * circle);
     if (!f->turns)
         return NULL;
-    fill_turns(f->turns, n, sign);
+    fill_turns(f->turns, circle, sign);
     return f;
+}
+
+struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
+{
+    return plan(w, n, lines, sign, n);
+}
+
+struct fourier *fourier_plan_real(struct work *w, int64_t n, int64_t lines, int sign)
+{
+    return plan(w, n / 2, lines, sign, n);
 }
 
 struct fourier_lines *fourier_lines(struct fourier *f)
@@ -149,19 +160,10 @@ struct fourier_lines *fourier_lines(struct fourier *f)
     return &f->lines;
 }
 
-struct fourier *fourier_plan_real(struct work *w, int64_t n, int64_t lines, int sign)
-{
-    struct fourier *f = fourier_plan(w, n / 2, lines, sign);
-    if (!f || !(f->joins = WORK(w, double, 2 * n)))
-        return NULL;
-    fill_turns(f->joins, n, sign);
-    return f;
-}
-
 double complex fourier_real(const struct fourier *f, int64_t count, int64_t line, int64_t k)
 {
     const int64_t a = (k < f->n ? k : 0) * count + line, b = (k ? f->n - k : 0) * count + line;
-    const double *re = f->lines.re, *im = f->lines.im, co = f->joins[2 * k], si = f->joins[2 * k + 1];
+    const double *re = f->lines.re, *im = f->lines.im, co = f->turns[2 * k], si = f->turns[2 * k + 1];
     double even_re = re[a] + re[b], even_im = im[a] - im[b], odd_re = im[a] + im[b], odd_im = re[b] - re[a];
     return CMPLX((even_re + (co * odd_re - si * odd_im)) / 2, (even_im + (co * odd_im + si * odd_re)) / 2);
 }
@@ -203,8 +205,8 @@ void fourier_transform(struct fourier *f, int64_t count)
         radix = left % 4 == 0 ? 4 : min_factor(left);
         kernels_get()->fourier_step(&(struct fourier_step){
             .re = f->lines.re, .im = f->lines.im, .to_re = f->to_re, .to_im = f->to_im, .turns = f->turns,
-            .sign = f->sign, .length = (size_t)f->n, .radix = (size_t)radix, .groups = (size_t)(left / radix),
-            .width = (size_t)(f->n / left * count), .turn_step = (size_t)(f->n / left)});
+            .sign = f->sign, .length = (size_t)f->circle, .radix = (size_t)radix, .groups = (size_t)(left / radix),
+            .width = (size_t)(f->n / left * count), .turn_step = (size_t)(f->circle / left)});
         swap(&f->lines.re, &f->to_re);
         swap(&f->lines.im, &f->to_im);
     }

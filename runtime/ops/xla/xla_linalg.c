@@ -95,64 +95,33 @@ static double complex *unfold(struct work *w, const double complex *v, int64_t r
     return full;
 }
 
-/* Rows of x, c64 or f32, become those of y, c64: the first `keep` numbers, times `factor`. */
-struct fft_rows {
-    const float *x;
-    float *y;
-    int64_t count, n, keep; /* rows, numbers of one, those that are wanted */
-    int parts;              /* of a number: 2 complex, 1 real */
-    int sign;
-    double factor;
-};
-
-static bool transform_rows(struct work *w, const struct fft_rows *t)
+/* Rows of x, c64 or f32, become those of y, c64: the first `keep` numbers, times `factor`. An even number of reals lies
+ * in memory as half as many complex numbers do. */
+static bool transform_rows(struct op_call *c, struct work *w, int64_t n, int64_t keep, int sign, double factor)
 {
-    const int64_t n = t->n, parts = t->parts;
-    struct fourier *plan = fourier_plan(w, n, t->count, t->sign);
+    const struct tensor *x = c->in[0];
+    const bool real = x->dtype != DT_C64, halves = real && n % 2 == 0;
+    const int64_t rows = tensor_count(x) / n, m = halves ? n / 2 : n, parts = real && !halves ? 1 : 2;
+    struct fourier *plan = halves ? fourier_plan_real(w, n, rows, sign) : fourier_plan(w, n, rows, sign);
     if (!plan)
         return false;
     struct fourier_lines *lines = fourier_lines(plan);
-    for (int64_t r = 0, count; r < t->count; r += count) {
-        count = t->count - r < lines->most ? t->count - r : lines->most;
-        const float *from = t->x + r * n * parts;
-        float *to = t->y + r * t->keep * 2;
-        for (int64_t i = 0; i < n; i++)
+    for (int64_t r = 0, count; r < rows; r += count) {
+        count = rows - r < lines->most ? rows - r : lines->most;
+        const float *from = (const float *)x->data + r * m * parts;
+        float *to = (float *)c->out[0]->data + r * keep * 2;
+        for (int64_t i = 0; i < m; i++)
             for (int64_t l = 0; l < count; l++) {
-                lines->re[i * count + l] = from[(l * n + i) * parts];
-                lines->im[i * count + l] = parts == 2 ? from[(l * n + i) * parts + 1] : 0;
+                lines->re[i * count + l] = from[(l * m + i) * parts];
+                lines->im[i * count + l] = parts == 2 ? from[(l * m + i) * parts + 1] : 0;
             }
         fourier_transform(plan, count);
-        for (int64_t i = 0; i < t->keep; i++)
-            for (int64_t l = 0; l < count; l++) {
-                to[(l * t->keep + i) * 2] = (float)(lines->re[i * count + l] * t->factor);
-                to[(l * t->keep + i) * 2 + 1] = (float)(lines->im[i * count + l] * t->factor);
-            }
-    }
-    return true;
-}
-
-/* Real rows of even length, by transforms of half that length. */
-static bool transform_real_rows(struct work *w, const struct fft_rows *t)
-{
-    const int64_t n = t->n;
-    struct fourier *plan = fourier_plan_real(w, n, t->count, t->sign);
-    if (!plan)
-        return false;
-    struct fourier_lines *lines = fourier_lines(plan);
-    for (int64_t r = 0, count; r < t->count; r += count) {
-        count = t->count - r < lines->most ? t->count - r : lines->most;
-        const float *from = t->x + r * n;
-        float *to = t->y + r * t->keep * 2;
-        for (int64_t i = 0; i < n / 2; i++)
-            for (int64_t l = 0; l < count; l++) {
-                lines->re[i * count + l] = from[l * n + 2 * i];
-                lines->im[i * count + l] = from[l * n + 2 * i + 1];
-            }
-        fourier_transform(plan, count);
-        for (int64_t l = 0; l < count; l++)
-            for (int64_t i = 0; i < t->keep; i++, to += 2) {
-                double complex v = fourier_real(plan, count, l, i);
-                to[0] = (float)(creal(v) * t->factor), to[1] = (float)(cimag(v) * t->factor);
+        const double *re = lines->re, *im = lines->im;
+        for (int64_t i = 0; i < keep; i++)
+            for (int64_t l = 0, at = i * count; l < count; l++, at++) {
+                double complex v = halves ? fourier_real(plan, count, l, i) : CMPLX(re[at], im[at]);
+                to[(l * keep + i) * 2] = (float)(creal(v) * factor);
+                to[(l * keep + i) * 2 + 1] = (float)(cimag(v) * factor);
             }
     }
     return true;
@@ -171,11 +140,8 @@ static bool fft(struct op_call *c, struct work *w)
         memset(y->data, 0, tensor_bytes(y));
         return true;
     }
-    if (count == 1 && !to_real && y->dtype == DT_C64) {
-        struct fft_rows t = {x->data, y->data, tensor_count(x) / lengths[0], lengths[0], y->dims[rank - 1],
-                         from_real ? 1 : 2, sign, sign > 0 ? 1 / (double)lengths[0] : 1};
-        return from_real && t.n % 2 == 0 ? transform_real_rows(w, &t) : transform_rows(w, &t);
-    }
+    if (count == 1 && !to_real && y->dtype == DT_C64)
+        return transform_rows(c, w, lengths[0], y->dims[rank - 1], sign, sign > 0 ? 1 / (double)lengths[0] : 1);
     double complex *v = work_complexes(w, x);
     int64_t dims[MAX_RANK], n = lengths[count - 1], rows = dims_product(x->dims, 0, rank - 1);
     double scale = 1;
