@@ -53,5 +53,17 @@ done
 } >products.xir
 file=products.xir
 ends "$xcc" products.xir -o m.neff -q
-rm -f stdout.txt stderr.txt m.neff m.xasm products.xir
+
+# The length of a window, one list within the other.
+awk '/%14 = stablehlo.concatenate %c, %13, %c/ {
+        print "%z = stablehlo.constant dense<> : tensor<0xi32>"
+        n = 0
+        for (last = "%13"; n < 200000; last = "%d" n++)
+            print "%d" n " = stablehlo.concatenate " last ", %z, dim = 0 : (tensor<1xi32>, tensor<0xi32>) -> tensor<1xi32>"
+        sub("%13", last)
+    }
+    { print }' "$source/test/stablehlo_exec/dynamic_cumulative_multiples/module.mlir" >nested.mlir
+file=nested.mlir
+ends "$xcc" nested.mlir -o m.neff -q
+rm -f stdout.txt stderr.txt m.neff m.xasm products.xir nested.mlir
 finish
