@@ -443,3 +443,25 @@ case('ConvTranspose_depth_infinite',[h.make_node('ConvTranspose',['x','w'],['y']
 for channels,kernel,stride,dilation,(height,width),outputs in ((1,5,1,1,(230,230),4),(3,7,2,1,(300,310),8),(16,3,1,2,(190,200),5),(64,3,1,1,(170,180),6),(40,4,2,1,(60,700),3)):
   row=f32(1,channels,1,width); row[0,0,0,width//2]=np.inf
   case(f'conv_large_{channels}x{kernel}_{stride}',[h.make_node('Add',['row','column'],['image']),h.make_node('Conv',['image','w'],['sums'],pads=[1,2,0,1],strides=[stride]*2,dilations=[dilation]*2),h.make_node('ReduceMax',['sums'],['y'],axes=[2],keepdims=0)],{'row':row,'column':f32(1,channels,height,1)},['y'],opsets=(('',17),),inits=[nh.from_array(np.abs(f32(outputs,channels,kernel,kernel)),'w')],atol=1e-4)
+
+# ---- text that a decoder generates: two layers of GPT-2's kind; without scores of turns that there were none of ----
+rng=np.random.default_rng(29)
+def gpt(V=23,heads=2,size=4,layers=2):
+    E=heads*size; w=lambda k,*d:nh.from_array(f32(*d),k); vi=h.make_tensor_value_info
+    inits=[w('wte',V,E),w('wpe',24,E),w('head',E,V)]; nodes=[h.make_node('Gather',['wte','input_ids'],['e']),h.make_node('Gather',['wpe','position_ids'],['p']),h.make_node('Add',['e','p'],['x0'])]
+    for l in map(str,range(layers)):
+        inits+=[w('aw'+l,E,3*E),w('ab'+l,3*E),w('pw'+l,E,E)]
+        nodes+=[M('Attention',['x'+l,'aw'+l,'ab'+l,'attention_mask','past_'+l],['a'+l,'present_'+l],num_heads=heads,unidirectional=1),h.make_node('MatMul',['a'+l,'pw'+l],['m'+l]),
+                h.make_node('Tanh',['m'+l],['t'+l]),h.make_node('Add',['x'+l,'t'+l],[f'x{int(l)+1}'])]
+    nodes.append(h.make_node('MatMul',[f'x{layers}','head'],['logits']))
+    return h.make_graph(nodes,'decoder',[vi('input_ids',T.INT32,['b','s']),vi('position_ids',T.INT32,['b','s']),vi('attention_mask',T.INT32,['b','t'])]+[vi(f'past_{l}',T.FLOAT,[2,'b',heads,'p',size]) for l in range(layers)],
+                        [vi('logits',T.FLOAT,['b','s',V])]+[vi(f'present_{l}',T.FLOAT,[2,'b',heads,'q',size]) for l in range(layers)],inits)
+decoder=gpt(); text=lambda op,ins,outs,eos=5,**k:M(op,ins,outs,decoder=decoder,eos_token_id=eos,pad_token_id=1,**k)
+prompt=np.array([[1,1,9,4],[7,5,3,20],[1,12,6,8]],np.int32); words={'ids':prompt,'max':I(14)}
+penalties={'min':I(9),'rep':np.array([1.7],np.float32),'voc':(rng.random(23)>.2).astype(np.int32),'pre':(rng.random((3,23))>.5).astype(np.int32)}
+case('GreedySearch',[text('GreedySearch',['ids','max'],['y']),text('GreedySearch',['ids','max','','','','','att'],['z'],eos=-1,init_decoder=gpt())],{**words,'att':I([1,0,1,1],[0,1,1,1],[1,1,1,1])},['y','z'],opsets=MS)
+case('GreedySearch_penalties',[text('GreedySearch',['ids','max','min','rep','voc','pre'],['y'],no_repeat_ngram_size=2),text('GreedySearch',['ids','max'],['z'],no_repeat_ngram_size=1)],{**words,**penalties},['y','z'],opsets=MS)
+case('Sampling_of_one',[text('Sampling',['ids','max'],['y'],top_p=1e-6,min_tokens_to_keep=1,temperature=.7),text('Sampling',['ids','max'],['z'],top_p=1e-6,custom=1)],words,['y','z'],opsets=MS)
+ones=dict(one=np.ones(1,np.float32),few=I(1),three=I(3),two=I(2))
+case('BeamSearch',[text('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],eos=10),text('BeamSearch',['ids','max','few','three','two','one','one'],['u','v'],eos=10,early_stopping=1)],{**words,**ones},['y','z','u','v'],opsets=MS)
+case('BeamSearch_penalties',[text('BeamSearch',['ids','max','min','three','two','len','rep','voc','pre'],['y','z','s'],no_repeat_ngram_size=2)],{**words,**penalties,'three':I(3),'two':I(2),'len':np.array([.3],np.float32)},['y','z','s'],opsets=MS)

@@ -95,6 +95,8 @@ bool import_inline(struct onnx_node *n, const struct subgraph *s, struct value *
                    int nargs, struct value **results, int nresults);
 /* Declared type of a subgraph's output; kind VK_NONE when there is none. */
 bool subgraph_output_type(struct onnx_node *n, const struct subgraph *s, int i, struct type *t);
+/* The number that dim `axis` of an input is declared as; negative unless it is, and the rank is that. */
+int64_t subgraph_input_dim(const struct subgraph *s, int i, int axis, int rank);
 /* A constant from a sparse_value attribute; NULL when absent or after a failure. */
 struct value *node_sparse_constant(struct onnx_node *n, const char *attribute);
 

@@ -427,6 +427,17 @@ bool subgraph_output_type(struct onnx_node *n, const struct subgraph *s, int i, 
            onnx_type(&n->im->dims, s->graph->output[i]->type, NULL, t, n->b->d);
 }
 
+int64_t subgraph_input_dim(const struct subgraph *s, int i, int axis, int rank)
+{
+    const Onnx__TypeProto *t = i < (int)s->graph->n_input ? s->graph->input[i]->type : NULL;
+    const Onnx__TensorShapeProto *shape =
+        t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type->shape : NULL;
+    if (!shape || (int)shape->n_dim != rank ||
+        shape->dim[axis]->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+        return -1;
+    return shape->dim[axis]->dim_value;
+}
+
 struct value *node_sparse_constant(struct onnx_node *n, const char *attribute)
 {
     for (size_t i = 0; i < n->proto->n_attribute; i++) {
