@@ -220,6 +220,16 @@ int xcc_tile(struct xcc_kernel *k, const char *memory, const char *name, const c
         k, (struct object){.kind = OBJECT_TILE, .index = kernel->ntiles - 1, .name = name});
 }
 
+bool xcc_tile_is_partial(struct xcc_kernel *k, int tile)
+{
+    if (!open_for_changes(k))
+        return false;
+    if (tile < 0 || tile >= k->now.nobjects || k->objects[tile].kind != OBJECT_TILE)
+        return problem(k, "object %d is no tile", tile);
+    kernel_of_api(k)->tiles[k->objects[tile].index].partial = true;
+    return true;
+}
+
 /* ---- grid, loops, positions ---- */
 
 bool xcc_grid(struct xcc_kernel *k, int n, const int64_t *counts)

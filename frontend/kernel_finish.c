@@ -173,6 +173,27 @@ static const char *keep_text(struct xcc_kernel *k, const char *text)
     return k->text;
 }
 
+static int object_of(const struct xcc_kernel *k, const struct hazard_unwritten *u)
+{
+    for (int i = 0; i < k->now.nobjects; i++)
+        if ((k->objects[i].kind == OBJECT_TILE) == (u->memory != MEM_HBM) && k->objects[i].index == u->tensor)
+            return i;
+    return -1;
+}
+
+int xcc_kernel_unwritten(struct xcc_kernel *k, const char **where)
+{
+    struct diag d = {0}, found = {0};
+    struct hazard_unwritten u = {-1, MEM_NONE, -1};
+    *where = NULL;
+    if (k->scheduled || diag_failed(&k->d) || !close_kernel(k, &d) ||
+        check_kernel_contents(k->p, kernel_of_api(k), &u, &found) || u.insn < 0)
+        return -1;
+    int node = kernel_of_api(k)->insns[u.insn].node;
+    *where = node >= 0 ? k->p->nodes[node].name : "";
+    return object_of(k, &u);
+}
+
 const char *xcc_kernel_hazard(struct xcc_kernel *k)
 {
     struct diag d = {0};

@@ -107,6 +107,8 @@ bool xcc_is_written(const struct xcc_kernel *k, int object);
  * placed by the scheduler. */
 int xcc_tile(struct xcc_kernel *k, const char *memory, const char *name, const char *dtype,
              int64_t partitions, int64_t elements, int64_t address);
+/* What of a tile nothing writes is of no interest to its readers: xcc_kernel_unwritten does not tell of it. */
+bool xcc_tile_is_partial(struct xcc_kernel *k, int tile);
 
 /* The grid: programs are numbered by variables 0..n-1 (counts[0] varies slowest), at most 4. Before
  * the first loop. */
@@ -181,6 +183,13 @@ bool xcc_rollback(struct xcc_kernel *k, int64_t mark);
  * or in a file. Once per kernel. */
 bool xcc_kernel_finish(struct xcc_kernel *k, struct xcc_bytes *out);
 bool xcc_kernel_write(struct xcc_kernel *k, const char *path);
+/*
+ * Before a kernel is finished: the first tile or tensor of which elements are read that nothing has written, as far as
+ * that can be told without data, or -1. *where: the position of what reads them, as xcc_at gave it ("FILE:LINE"),
+ * valid until the kernel is freed. Reads within a partition of a tile count where their results leave it: a kernel may
+ * load some rows and compute with all.
+ */
+int xcc_kernel_unwritten(struct xcc_kernel *k, const char **where);
 /* The first hazard that executing a finished kernel meets, where it can be told without data: an
  * element of a tile that is read and never written, or one of `xsim --check`'s others; NULL: none, or
  * a failure. Valid until the kernel is freed. */

@@ -1,7 +1,5 @@
 #include "backend/schedule/check_sync.h"
 
-#include "neff/plan/hazards.h"
-
 /* Of all dim expressions, every symbol being `symbol`. */
 static const int64_t *values_for(const struct program *p, int64_t symbol, struct arena *a)
 {
@@ -61,6 +59,17 @@ bool check_program_sync(const struct program *p, int64_t symbol, struct diag *d)
     for (int i = 0; ok && i < p->nkernels; i++)
         if (possible(p, &p->kernels[i], values) && !check_kernel_sync(p, &p->kernels[i], values, d))
             ok = fail_in(d, "kernel %d '%s'", i, p->kernels[i].name ? p->kernels[i].name : "");
+    arena_free(&scratch);
+    return ok;
+}
+
+bool check_kernel_contents(const struct program *p, const struct kernel *k, struct hazard_unwritten *found,
+                           struct diag *d)
+{
+    int64_t elements = INT64_C(1) << 28;
+    const struct hazard_limits limits = {.insns = 1 << 20, .points = 2, .elements = &elements, .unwritten = found};
+    struct arena scratch = {0};
+    bool ok = kernel_is_sound(p, k, machine_find("cpu"), values_for(p, 1, &scratch), &limits, d);
     arena_free(&scratch);
     return ok;
 }

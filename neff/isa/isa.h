@@ -205,6 +205,7 @@ struct tile {
     dim_t partitions, elements; /* elements per partition */
     int64_t address;            /* strict targets: byte offset in each partition; -1 not placed */
     bool fixed;                 /* while scheduling: the author gave the address */
+    bool partial;               /* while building: what of it nothing writes is of no interest to its readers */
     const char *name;           /* the author's, for messages, or NULL; not in archives */
 };
 

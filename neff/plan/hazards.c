@@ -216,7 +216,7 @@ static bool is_row_wise(const struct checker *c, const struct insn *n)
         struct box b = box_of(&c->memory, &n->ap[a]);
         if ((n->ap[a].mem != MEM_SBUF && n->ap[a].mem != MEM_PSUM) || b.rank < 1 || b.count[0] > MAX_ROWS ||
             (rows >= 0 && b.count[0] != rows) ||
-            (b.count[0] > 1 && b.step[0] != dim_value(c->memory.values, c->k->tiles[b.tensor].elements)))
+            (b.count[0] > 1 && b.step[0] != tile_row(&c->memory, &b)))
             return false;
         rows = b.count[0], wide |= b.rank > 1;
     }
@@ -270,6 +270,9 @@ static bool uninitialised(struct checker *c, int i, const struct box *b)
 {
     const struct origin *o = &c->origins[b->tensor];
     const struct insn *n = &c->k->insns[i];
+    if (c->limits->unwritten)
+        *c->limits->unwritten = o->insn < 0 ? (struct hazard_unwritten){i, b->memory, b->tensor}
+                                            : (struct hazard_unwritten){o->insn, MEM_SBUF, o->tile};
     if (o->insn < 0)
         return fault(c, "uninitialised read", i, "reads elements of tile %d that nothing has written", b->tensor);
     return fault(c, "uninitialised read", o->insn,
@@ -281,8 +284,7 @@ static bool uninitialised(struct checker *c, int i, const struct box *b)
 static bool check_tile(struct checker *c, int i, const struct box *b, bool write)
 {
     const struct tile *t = &c->k->tiles[b->tensor];
-    int64_t size =
-        dim_value(c->memory.values, t->partitions) * dim_value(c->memory.values, t->elements);
+    int64_t size = dim_value(c->memory.values, t->partitions) * tile_row(&c->memory, b);
     int other = -1;
     if (b->low < 0 || b->high > size)
         return fault(c, "capacity", i,
@@ -295,6 +297,8 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         return true;
     }
     enum tile_content content = tile_read(&c->memory, b, &other);
+    if (content == CONTENT_NONE && t->partial && c->origins[b->tensor].insn < 0)
+        return true;
     if (content == CONTENT_NONE && is_row_wise(c, &c->k->insns[i]))
         content = take_undefined(c, i, b, &other);
     switch (content) {
@@ -311,14 +315,28 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
     return true;
 }
 
-/* Which elements of a tile are read through an index is not known, nor which are seen as another
- * type. */
-static bool follows_elements(const struct checker *c, const struct insn *n, int a, bool write)
+static bool check_tensor(struct checker *c, int i, const struct box *b, bool write)
 {
-    const struct ap *ap = &n->ap[a];
-    bool indirect = insn_info(n->op)->ap[a].reach == REACH_INDIRECT;
-    return (write || !indirect) &&
-           dtype_bytes(ap->dtype) == dtype_bytes(c->k->tiles[ap->tensor].dtype);
+    if (c->limits->elements)
+        *c->limits->elements -= b->total;
+    if (write)
+        tensor_write(&c->memory, b);
+    if (write || tensor_is_written(&c->memory, b))
+        return true;
+    *c->limits->unwritten = (struct hazard_unwritten){i, MEM_HBM, b->tensor};
+    return fault(c, "uninitialised read", i, "reads elements of tensor %d that nothing has written", b->tensor);
+}
+
+/* Which elements are read through an index is not known, nor what of a tile whose partitions do not hold whole
+ * elements as they are seen. */
+static bool check_content(struct checker *c, int i, int a, const struct box *b, bool write)
+{
+    const struct insn *n = &c->k->insns[i];
+    if (!write && insn_info(n->op)->ap[a].reach == REACH_INDIRECT)
+        return true;
+    if (n->ap[a].mem == MEM_HBM)
+        return !c->memory.tensors || check_tensor(c, i, b, write);
+    return !tile_row(&c->memory, b) || check_tile(c, i, b, write);
 }
 
 static bool touch(struct checker *c, int i, int a, bool write)
@@ -334,10 +352,9 @@ static bool touch(struct checker *c, int i, int a, bool write)
                          .transfer = insn_is_transfer(n)};
     if (now.where.total == 0)
         return true;
-    if (!ordered(c, &now))
-        return false;
-    if (n->ap[a].mem != MEM_HBM && follows_elements(c, n, a, write) &&
-        !check_tile(c, i, &now.where, write))
+    if (c->limits->unwritten)
+        return check_content(c, i, a, &now.where, write);
+    if (!ordered(c, &now) || !check_content(c, i, a, &now.where, write))
         return false;
     ARENA_GROW(&c->scratch, c->accesses, c->naccesses, c->accesses_cap);
     c->accesses[c->naccesses++] = now;
@@ -385,7 +402,8 @@ static bool step(struct checker *c, int i)
 {
     const struct insn *n = &c->k->insns[i];
     const struct insn_info *info = insn_info(n->op);
-    if (!wait(c, i) || !check_in_place(c, i))
+    bool order = !c->limits->unwritten;
+    if (order && (!wait(c, i) || !check_in_place(c, i)))
         return false;
     execute(c, n);
     if (c->limits->trace)
@@ -399,7 +417,7 @@ static bool step(struct checker *c, int i)
     pass_undefined(c, n);
     if (++c->executed % 64 == 0)
         forget(c);
-    return signal(c, i);
+    return !order || signal(c, i);
 }
 
 static bool walked_enough(const struct checker *c)
@@ -447,7 +465,9 @@ static bool check_point(const struct checker *base, const int64_t *values, const
     memcpy(c.vars, point, sizeof(int64_t) * (size_t)c.k->ngrid);
     c.memory = (struct hazard_memory){
         .p = c.p, .k = c.k, .values = values, .vars = c.vars, .arena = &c.scratch};
-    hazard_memory_init(&c.memory, c.m);
+    hazard_memory_init(&c.memory);
+    if (c.limits->unwritten && c.k->ngrid == 0)
+        tensor_contents_init(&c.memory);
     c.semaphores = ARENA_ARRAY(&c.scratch, struct signal_list, c.k->nsemaphores + 1);
     c.ends = loop_ends(c.k, &c.scratch);
     c.origin.insn = -1;

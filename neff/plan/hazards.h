@@ -34,11 +34,17 @@ struct hazard_trace {
     uint8_t *useful; /* per instruction, MAX_SYNC each: waits that ordered what nothing else did */
 };
 
+struct hazard_unwritten {
+    int insn, memory, tensor; /* which reads it, and what of: a tile, or the slot that owns the memory */
+};
+
 struct hazard_limits {
     int64_t insns; /* executed at one point of the grid; a legal order has legal beginnings */
     int points;    /* of the grid: corners first */
     int64_t *elements; /* of tiles, to be looked at yet; counted down, at 0 a walk ends as well. NULL: any number */
     const struct hazard_trace *trace; /* or NULL */
+    /* Only what is read that nothing has written, of tensors too: of a kernel that has no order yet. Else NULL. */
+    struct hazard_unwritten *unwritten;
 };
 
 /* values: of all dim expressions (dim_eval_all). A kernel whose grid or loops depend on unknown

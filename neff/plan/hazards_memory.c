@@ -86,8 +86,7 @@ bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element)
     return false;
 }
 
-/* The same elements in fewer, longer runs: dims that lie side by side are one. */
-static struct box joined(const struct box *b)
+struct box box_joined(const struct box *b)
 {
     struct box j = *b;
     j.rank = 0;
@@ -143,7 +142,7 @@ static bool elements_meet(const struct box *a, const struct box *b)
 {
     if (a->low >= b->high || b->low >= a->high)
         return false;
-    struct box x = joined(a), y = joined(b);
+    struct box x = box_joined(a), y = box_joined(b);
     int64_t n = count_runs(&x), m = count_runs(&y), i = 0, j = 0;
     if ((n == 1 && m == 1) || n > MAX_EXACT || m > MAX_EXACT)
         return true;
@@ -157,13 +156,18 @@ static bool elements_meet(const struct box *a, const struct box *b)
     return meet;
 }
 
+int64_t tile_row(const struct hazard_memory *m, const struct box *b)
+{
+    const struct tile *t = &m->k->tiles[b->tensor];
+    int64_t bytes = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype);
+    return bytes % b->size ? 0 : bytes / b->size;
+}
+
 /* Of a tile: partitions [p[0], p[1]), bytes [p[2], p[3]) of each, from the tile's first. */
 static bool rectangle(const struct hazard_memory *m, const struct box *b, int64_t p[4])
 {
-    const struct tile *t = &m->k->tiles[b->tensor];
-    int64_t bytes = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype), row = bytes / b->size,
-            first = b->offset;
-    if (row < 1 || bytes % b->size)
+    int64_t row = tile_row(m, b), first = b->offset;
+    if (row < 1)
         return false;
     int64_t partition = first / row, column = first % row,
             ends[4] = {partition, partition, column, column};
@@ -218,16 +222,27 @@ bool boxes_equal(const struct hazard_memory *m, const struct box *a, const struc
 
 /* ---- content ---- */
 
-void hazard_memory_init(struct hazard_memory *m, const struct machine *machine)
+/* The most bytes, up to 8, that divide all tiles' elements, what these are seen as, and addresses. */
+static int64_t common_grain(const struct kernel *k)
+{
+    int64_t grain = 8;
+    for (int i = 0; i < k->ntiles; i++)
+        while ((int64_t)dtype_bytes(k->tiles[i].dtype) % grain ||
+               (k->tiles[i].address > 0 && k->tiles[i].address % grain))
+            grain /= 2;
+    for (int i = 0; i < k->ninsns; i++)
+        for (int a = 0; a < insn_info(k->insns[i].op)->naps; a++) {
+            const struct ap *ap = &k->insns[i].ap[a];
+            while ((ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) && (int64_t)dtype_bytes(ap->dtype) % grain)
+                grain /= 2;
+        }
+    return grain;
+}
+
+void hazard_memory_init(struct hazard_memory *m)
 {
     m->loose = ARENA_ARRAY(m->arena, struct tile_map, m->k->ntiles + 1);
-    m->grain = 8;
-    for (int i = 0; i < m->k->ntiles; i++) {
-        const struct tile *t = &m->k->tiles[i];
-        while ((int64_t)dtype_bytes(t->dtype) % m->grain ||
-               (t->address > 0 && t->address % m->grain))
-            m->grain /= 2;
-    }
+    m->grain = common_grain(m->k);
     for (int i = 0; i < m->k->ntiles; i++) {
         const struct tile *t = &m->k->tiles[i];
         int64_t row = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype);
@@ -277,7 +292,7 @@ struct owner_walk {
 static struct owner_walk owner_walk(const struct hazard_memory *m, const struct box *b)
 {
     struct owner_walk w = {.owner = (uint16_t)(b->tensor + 1), .outer = *b, .element = b->offset};
-    w.row = dim_value(m->values, m->k->tiles[b->tensor].elements);
+    w.row = tile_row(m, b);
     w.map = map_of(m, b->tensor, &w.partition);
     w.grains = b->size / m->grain;
     w.run = inner_run(b, w.row);

@@ -20,21 +20,31 @@ struct tile_map {            /* one memory of the machine, or one tile without a
     uint16_t *owner;         /* of each byte: tile + 1 that wrote it last, 0 nothing */
 };
 
+struct tensor_map { /* of a tensor in HBM that is followed */
+    int64_t bytes, elements;
+    uint8_t *written; /* per element; NULL: not followed */
+};
+
 struct hazard_memory {
     const struct program *p;
     const struct kernel *k;
     const int64_t *values, *vars;
     struct arena *arena;
-    int64_t grain; /* bytes: divides all tiles' types and addresses */
+    int64_t grain; /* bytes: divides all tiles' types, what they are seen as, and addresses */
     struct tile_map placed[MEM_PSUM + 1], *loose; /* loose: per tile */
+    struct tensor_map *tensors; /* per slot */
 };
 
-void hazard_memory_init(struct hazard_memory *m, const struct machine *machine);
+void hazard_memory_init(struct hazard_memory *m);
 /* What an expression is worth now; what does not fit is far outside every tensor. */
 int64_t hazard_value(const struct hazard_memory *m, const struct affine *a);
 struct box box_of(const struct hazard_memory *m, const struct ap *a);
+/* Elements of the box's size from one partition of its tile to the next; 0: they do not fit it. */
+int64_t tile_row(const struct hazard_memory *m, const struct box *b);
 /* The next element of a walk over a box that is not empty; false after the last. */
 bool box_next(const struct box *b, int64_t at[MAX_AP_RANK], int64_t *element);
+/* The same elements in fewer, longer runs: dims that lie side by side are one. */
+struct box box_joined(const struct box *b);
 /* Whether two accesses touch one byte. Patterns of very many elements are compared by their ends.
  */
 bool boxes_meet(const struct hazard_memory *m, const struct box *a, const struct box *b);
@@ -50,6 +60,11 @@ void tile_write(const struct hazard_memory *m, const struct box *b);
 void tile_forget(const struct hazard_memory *m, const struct box *b);
 /* Number r of the first dim alone. */
 struct box box_row(const struct box *b, int64_t r);
+
+/* Tensors that no one but this kernel writes; reads of all others find them written. */
+void tensor_contents_init(struct hazard_memory *m);
+void tensor_write(const struct hazard_memory *m, const struct box *b);
+bool tensor_is_written(const struct hazard_memory *m, const struct box *b);
 
 /* Whether all that a walk over the kernel needs is known. */
 bool hazards_known(const struct kernel *k, const int64_t *values);

@@ -377,6 +377,30 @@ static void test_descriptor(void **state)
     fclose(f);
 }
 
+/* Of a tile and of a tensor half is written and all is read: told before the kernel is finished, unless the author said
+ * that the tile's rest is of no interest. */
+static void test_unwritten(void **state)
+{
+    enum { P = 4, N = 8 };
+    const char *where;
+    for (int partial = 0; partial < 2; partial++) {
+        struct xcc_kernel *k = xcc_kernel_new("half", "cpu");
+        int in = xcc_input(k, "x", "f32", 2, DIMS(P, N)), own = xcc_internal(k, "own", "f32", 2, DIMS(P, N)),
+            out = xcc_output(k, "y", "f32", 2, DIMS(P, N)), s = xcc_tile(k, "sbuf", "s", "f32", P, N, -1);
+        struct xcc_operand from = all("", in, P, N), half = all("", s, P, N);
+        from.dim[1].count = half.dim[1].count = N / 2;
+        assert_true(!partial || xcc_tile_is_partial(k, s));
+        assert_true(copy(k, half, from) && xcc_at(k, "k.py", 7, "store"));
+        assert_true(copy(k, all("", out, P, N), all("", s, P, N)));
+        half.object = own;
+        assert_true(copy(k, half, from) && xcc_at(k, "k.py", 9, "load"));
+        assert_true(copy(k, all("", s, P, N), all("", own, P, N)));
+        assert_int_equal(xcc_kernel_unwritten(k, &where), partial ? own : s);
+        assert_string_equal(where, partial ? "k.py:9" : "k.py:7");
+        xcc_kernel_free(k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_product_in_place),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_descriptor),
+        cmocka_unit_test(test_unwritten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

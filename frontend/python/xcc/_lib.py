@@ -94,7 +94,8 @@ def xcc() -> ctypes.CDLL:
                 "xcc_tile": (ctypes.c_int, [p, c, c, c, i64, i64, i64]), "xcc_grid": (ctypes.c_bool, [p, ctypes.c_int, p]),
                 "xcc_loop": (ctypes.c_int, [p, i64]), "xcc_end": (ctypes.c_bool, [p]),
                 "xcc_at": (ctypes.c_bool, [p, c, ctypes.c_int, c]), "xcc_emit": (ctypes.c_bool, [p, p]),
-                "xcc_kernel_finish": (ctypes.c_bool, [p, p]), "xcc_kernel_text": (c, [p]), "xcc_kernel_hazard": (c, [p]),
+                "xcc_kernel_finish": (ctypes.c_bool, [p, p]), "xcc_kernel_text": (c, [p]), "xcc_kernel_unwritten": (ctypes.c_int, [p, p]),
+                "xcc_tile_is_partial": (ctypes.c_bool, [p, ctypes.c_int]),
                 "xcc_kernel_assembly": (c, [p]), "xcc_simulate": (ctypes.c_bool, [c, ctypes.c_size_t, p]),
             }
             for name, (result, args) in table.items():

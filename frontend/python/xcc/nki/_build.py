@@ -16,7 +16,6 @@ from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Opera
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
-_UNWRITTEN = re.compile(r"uninitialised read: node '([^']*)'.* reads elements of tile (\d+) ")
 _OUTSIDE = re.compile(r"operand '(\w+)' reaches bytes (-?\d+) to (-?\d+) of '([^']*)', which has \d+")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
@@ -65,6 +64,8 @@ class Builder:
                 n = self.lib.xcc_internal(*args)
         else:
             n = self.lib.xcc_tile(self.kernel, o.space.encode(), name, d, o.partitions, o.elements, o.address)
+            if n >= 0 and o.is_result:  # a mask may have left elements out: they are of no interest to whoever masks
+                self.lib.xcc_tile_is_partial(self.kernel, n)
         if n < 0:
             raise self.failure(o.where)
         self.numbers[o.uid] = n
@@ -169,12 +170,11 @@ class Builder:
         return s.decode()
 
     def unwritten(self) -> Optional[Tuple[str, Object]]:
-        """Where and of which tile elements are read that nothing has written; None: of none that can be told of."""
-        s = self.lib.xcc_kernel_hazard(self.kernel)
-        found = _UNWRITTEN.search(s.decode(errors="replace")) if s else None
-        tiles = [o for o in self.trace.objects if o.uid in self.numbers and o.space != "hbm"]
-        tiles.sort(key=lambda o: self.numbers[o.uid])
-        return (found.group(1), tiles[int(found.group(2))]) if found and int(found.group(2)) < len(tiles) else None
+        """Where and of which tile or tensor elements are read that nothing has written; None: of none that can be told of."""
+        where = ctypes.c_char_p()
+        n = self.lib.xcc_kernel_unwritten(self.kernel, ctypes.byref(where))
+        found = next((o for o in self.trace.objects if self.numbers.get(o.uid) == n), None)
+        return ((where.value or b"").decode(errors="replace"), found) if found else None
 
     def text(self) -> str:
         s = self.lib.xcc_kernel_text(self.kernel)

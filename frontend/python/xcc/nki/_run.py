@@ -143,15 +143,17 @@ class Compiled:
         self._model: Optional[Model] = None
 
     def warn(self) -> None:
-        """Says, once, when elements of a tile are read that nothing has written. Results of masked instructions do not count: their
-        other elements are of no interest to whoever masks."""
+        """Says, once, when elements of a tile or of a tensor of the kernel's own are read that nothing has written."""
         if self._unwritten is None:
             return
         found, self._unwritten = self._unwritten(), None
-        if found is not None and not found[1].is_result:
-            where, tile = found
-            warnings.warn("%s: reads elements of tile '%s' %s (made in line %d) that nothing has written: on the hardware they are what "
-                          "was there before" % (where, tile.name, list(tile.shape), tile.where[1]), NkiWarning, stacklevel=4)
+        if found is not None:
+            where, o = found
+            file, line = o.where
+            made = "line %d" % line if where.startswith("%s:" % file) else "%s:%d" % (file, line)
+            warnings.warn("%s: reads elements of %s '%s' %s (made in %s) that nothing has written: on the hardware they are what "
+                          "was there before; fill it first (nisa.memset, nl.zeros), or read only what was written" % (
+                              where, "tensor" if o.space == "hbm" else "tile", o.name, list(o.shape), made), NkiWarning, stacklevel=4)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the archive (a .neff that xrun and xdump read)."""
