@@ -6,6 +6,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+from typing import Any, NamedTuple
 
 from support import Case, main, np
 
@@ -667,6 +668,62 @@ class Functions(Case):
 
         x = np.random.RandomState(0).rand(4, 6).astype(np.float32)
         self.same(kernel(x), x.view(np.uint8)[:, 4:8])
+
+    def test_shuffles_in_psum(self) -> None:
+        """One row to all partitions, and rows in another order within PSUM, which transfers do not reach."""
+        @nki.jit
+        def kernel(x):
+            t, turned = (nl.ndarray((64, 128), dtype=x.dtype, buffer=nl.sbuf), nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.psum))
+            nisa.dma_copy(dst=t, src=x)
+            nisa.nc_transpose(dst=turned, data=t)
+            all_rows, back = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf), nl.ndarray((32, 64), dtype=x.dtype, buffer=nl.psum)
+            for q in range(4):
+                nisa.nc_stream_shuffle(dst=all_rows[32 * q:32 * q + 32], src=turned[32:33] if q == 3 else turned[0:1], shuffle_mask=[0] * 32)
+            nisa.nc_transpose(dst=back[:, 0:32], data=t[0:32, 0:32])
+            nisa.nc_transpose(dst=back[:, 32:64], data=t[32:64, 0:32])
+            nisa.nc_stream_shuffle(dst=back[0:20], src=turned[0:20], shuffle_mask=list(range(19, 1, -1)) + [255] * 14)
+            out = nl.ndarray((160, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+            kept = nl.ndarray((32, 64), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=kept, src=back)
+            nisa.dma_copy(dst=out[0:128], src=all_rows)
+            nisa.dma_copy(dst=out[128:160], src=kept)
+            return out
+
+        x = f32(64, 128)
+        rows = x.T[[0] * 96 + [32] * 32 + list(range(19, 1, -1)) + list(range(18, 32))]
+        self.same(kernel(x), rows)
+
+    def test_arrays_in_objects(self) -> None:
+        """Arrays in dataclasses, named tuples and parameter objects are arguments like others; results may be in such too."""
+        @dataclasses.dataclass(frozen=True)
+        class Plain:
+            scale: Any
+            by: float
+
+        @dataclasses.dataclass
+        class Own(nl.NKIObject):
+            scale: Any
+            by: float
+
+        class Pair(NamedTuple):
+            scale: Any
+            by: float
+
+        @nki.jit
+        def kernel(x, scales):
+            t, s = nl.load(x), nl.load(scales.scale)
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.multiply(nl.multiply(t, s), scales.by))
+            return Pair(out, scales.by)
+
+        x, s = f32(4, 6), f32(4, 6)
+        scales = nl.NKIObject(scale=s, by=5.0)
+        for made in (Plain(s, 2.0), Own(s, 4.0), Pair(s, 0.5), scales):
+            got = kernel(x, made)
+            self.same(got.scale, x * s * np.float32(made.by))
+            self.assertEqual((type(got), got.by), (Pair, made.by))
+        scales.by = 8.0
+        self.same(kernel(x, scales).scale, x * s * 8)
 
     def test_tensors_of_parts(self) -> None:
         @nki.jit

@@ -333,6 +333,10 @@ def _in_parts(v: View, d: np.dtype) -> View:
     return View(v.object, d, v.offset * k, tuple((s * k, c) for s, c in v.dims) + ((1, k),), v.blocks)
 
 
+# What a kernel's author knows to be a transfer: of tiles in PSUM these are errors.
+_TRANSFERS = ("dma_copy", "dma_compute", "dma_transpose", "nl.load", "nl.load_transpose2d", "nl.store", "nl.atomic_rmw", "assignment", "return")
+
+
 def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, accumulate: Optional[str] = None,
              skip: bool = False) -> None:
     """dst = src (or += with accumulate "add"), converting; rows chosen by index tiles."""
@@ -349,6 +353,9 @@ def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, a
     region = region_of(mask, shape)
     if region.empty:
         return
+    if api not in _TRANSFERS and "psum" in (dst.object.space, src.object.space) and need_trace(api).target != "cpu":
+        _by_way_of_sbuf(dst, src, api, region)
+        return
     if region.rest:
         if not dst.outside and not src.outside and dst.on_chip and accumulate is None:
             temporary = result(shape, dst.dtype)
@@ -364,6 +371,21 @@ def emit_dma(dst: View, src: View, api: str = "dma_copy", mask: object = None, a
         numbers["skip"] = 1
     operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "src")}
     emit("dma_copy", operands, api, numbers=numbers)
+
+
+def _by_way_of_sbuf(dst: View, src: View, api: str, region: Region) -> None:
+    """A transfer that is part of another instruction, of tiles in PSUM, which DMA does not reach."""
+    if src.object.space == "psum":
+        once = src.like(src.offset, [(step, n if step else 1) for step, n in src.dims], 0)  # what is repeated is copied once
+        held = result(once.shape, src.dtype)
+        emit_copy(held, once, api)
+        src = held.like(held.offset, [(at if step else 0, n) for (at, _), (step, n) in zip(held.dims, src.dims)], 0)
+    if dst.object.space != "psum":
+        emit_dma(dst, src, api, region.source)
+        return
+    moved = result(shape_on_chip(dst), dst.dtype)
+    emit_dma(moved, src, api)
+    emit_copy(dst, moved, api, region)
 
 
 def _split_dma(dst: View, src: View, shape: Shape, region: Region, api: str, accumulate: Optional[str], skip: bool) -> None:

@@ -135,7 +135,7 @@ def broadcast_to(x: View, shape: Sequence[int], api: str = "broadcast_to", dtype
 
         return View(x.object, x.dtype, x.offset, tuple(aligned(x, tuple(shape), api, "src")), 0)
     dst = result(shape, x.dtype if dtype is None else dtype)
-    emit("dma_copy", {"dst": place(dst, tuple(shape), None, api, "dst"), "src": place(x, tuple(shape), None, api, "src")}, api)
+    emit("dma_copy", {"dst": place(dst, tuple(shape), None, api, "dst"), "src": place(on_sbuf(x), tuple(shape), None, api, "src")}, api)
     return dst
 
 

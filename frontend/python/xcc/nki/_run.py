@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from . import _coverage, _share, _shrink
+from . import _coverage, _share, _shrink, _tree
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
@@ -59,31 +59,20 @@ def _flatten(x: Any, leaves: List[Any], names: List[str], name: str) -> Any:
         leaves.append(x)
         names.append(name)
         return _Leaf(len(leaves) - 1)
-    if type(x) in (list, tuple):
-        return type(x)(_flatten(y, leaves, names, "%s_%d" % (name, k)) for k, y in enumerate(x))
-    if type(x) is dict:
-        return {k: _flatten(y, leaves, names, "%s_%s" % (name, k)) for k, y in x.items()}
-    return x
+    return _tree.mapped(x, lambda k, y: _flatten(y, leaves, names, "%s_%s" % (name, k)))
 
 
 def _unflatten(x: Any, values: Sequence[Any]) -> Any:
-    if isinstance(x, _Leaf):
-        return values[x.number]
-    if type(x) in (list, tuple):
-        return type(x)(_unflatten(y, values) for y in x)
-    if type(x) is dict:
-        return {k: _unflatten(y, values) for k, y in x.items()}
-    return x
+    return values[x.number] if isinstance(x, _Leaf) else _tree.mapped(x, lambda k, y: _unflatten(y, values))
 
 
 def _key(x: Any) -> Any:
     """What a trace depends on besides the arrays' shapes and types."""
     if isinstance(x, _Leaf):
         return ("leaf", x.number)
-    if type(x) in (list, tuple):
-        return (type(x), tuple(_key(y) for y in x))
-    if type(x) is dict:
-        return tuple((k, _key(y)) for k, y in x.items())
+    parts = _tree.parts(x)
+    if parts is not None:
+        return (type(x), tuple((k, _key(y)) for k, y in parts))
     try:
         hash(x)
     except TypeError:
@@ -211,13 +200,7 @@ def _write_back(x: Any, value: np.ndarray) -> None:
 
 def _unflatten_results(x: Any, value: Callable[[View], Any]) -> Any:
     """The kernel's return value with arrays in the place of views."""
-    if isinstance(x, View):
-        return value(x)
-    if type(x) in (list, tuple):
-        return type(x)(_unflatten_results(y, value) for y in x)
-    if type(x) is dict:
-        return {k: _unflatten_results(y, value) for k, y in x.items()}
-    return x
+    return value(x) if isinstance(x, View) else _tree.mapped(x, lambda k, y: _unflatten_results(y, value))
 
 
 def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
@@ -233,11 +216,7 @@ def _collect(x: Any, of: Dict[int, np.ndarray], example: Any) -> Any:
 def _views(x: Any) -> List[View]:
     if isinstance(x, View):
         return [x]
-    if isinstance(x, (list, tuple)):
-        return [v for y in x for v in _views(y)]
-    if isinstance(x, dict):
-        return [v for y in x.values() for v in _views(y)]
-    return []
+    return [v for _, y in _tree.parts(x) or [] for v in _views(y)]
 
 
 def _to_hbm(x: Any, t: Trace) -> Any:
@@ -247,11 +226,7 @@ def _to_hbm(x: Any, t: Trace) -> Any:
         out = t.hbm(shape, x.dtype, "result")
         emit_dma(out, copy(x) if x.object.space == "psum" else x, "return")
         return out
-    if type(x) in (list, tuple):
-        return type(x)(_to_hbm(y, t) for y in x)
-    if type(x) is dict:
-        return {k: _to_hbm(y, t) for k, y in x.items()}
-    return x
+    return _tree.mapped(x, lambda k, y: _to_hbm(y, t))
 
 
 def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid: Sequence[int], target: str, interface: str,

@@ -12,7 +12,7 @@ from ._core import (Shape, _predicate, aligned, as_tile, emit, emit_copy, emit_d
 from ._errors import NkiTypeError, error
 from ._index import Expr, Mask
 from ._mask import Region, region_of
-from ._move import as_rows, flat_out, two_dims
+from ._move import as_rows, flat_out, on_sbuf, two_dims
 from ._ops import NEUTRAL, op_name
 from ._tensor import View
 from ._trace import need_trace
@@ -480,6 +480,12 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
         emit("nc_stream_shuffle", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, d.shape, None, api, "src")}, api, numbers)
         done()
         return
+    if d.object.space == "psum" and need_trace(api).target != "cpu":  # where transfers do not reach it
+        t = on_sbuf(d) if 255 in m else result(d.shape, d.dtype)
+        emit_shuffle(t, s, m, api)
+        emit_copy(d, t, api)
+        done()
+        return
     if s.object is d.object:  # shuffled in place: from a copy
         t = result(s.shape, s.dtype)
         emit_copy(t, s, api)
@@ -501,7 +507,7 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
             first = (q + m[i]) if s.shape[0] > 1 else 0
             rows = s.like(s.offset + first * s.dims[0][0], [(s.dims[0][0] * step if j - i > 1 else 0, j - i), s.dims[1]], 0)
             target = d.like(d.offset + (q + i) * d.dims[0][0], [(d.dims[0][0], j - i), d.dims[1]], 0)
-            emit("dma_copy", {"dst": place(target, target.shape, None, api, "dst"), "src": place(rows, rows.shape, None, api, "src")}, api)
+            emit_dma(target, rows, api)
             i = j
     done()
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import dtypes as _dtypes
-from . import _compute, _cores, _math, _move, _random, _special
+from . import _compute, _cores, _math, _move, _random, _special, _tree
 from ._buffers import Buffer, hbm, private_hbm, psum, sbuf, shared_hbm
 from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_number as _is_number, number as _number
 from ._core import result as _result, shape_on_chip as _shape_on_chip
@@ -71,6 +71,7 @@ class NKIObject(metaclass=_Fields):
         cls.__annotations__ = types
 
 
+_tree.CARRIERS.append(NKIObject)
 NkiTensor = tensor
 
 
