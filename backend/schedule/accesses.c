@@ -43,6 +43,7 @@ struct accesses {
     int *motions_of; /* per tensor: the first, -1 */
     struct shared_place *places;
     int *place_of; /* per tensor */
+    int *slots, nslots; /* that the kernel touches, and that own their memory, in order: tensors, behind the tiles */
 };
 
 int stream_of_insn(const struct insn *n)
@@ -108,9 +109,49 @@ static void add_access(struct accesses *x, struct access_list *l, int insn, int 
 
 /* ---- classes ---- */
 
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Slots of operands, and those that own their memory; returns how many, and writes them unless `slots` is NULL. */
+static int operand_slots(const struct accesses *x, int *slots)
+{
+    const struct kernel *k = x->k;
+    int n = 0;
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            const struct ap *a = &k->insns[i].ap[o];
+            if (a->mem != MEM_HBM)
+                continue;
+            if (slots)
+                slots[n] = a->tensor, slots[n + 1] = slot_root(x->p, a->tensor);
+            n += 2;
+        }
+    return n;
+}
+
+/* A program may have many kernels and many slots, of which each kernel touches few. */
+static void find_slots(struct accesses *x)
+{
+    int n = operand_slots(x, NULL), *slots = ARENA_ARRAY(x->a, int, n + 1);
+    operand_slots(x, slots);
+    qsort(slots, (size_t)n, sizeof *slots, by_number);
+    for (int i = 0; i < n; i++)
+        if (!i || slots[i] != slots[i - 1])
+            slots[x->nslots++] = slots[i];
+    x->slots = slots;
+}
+
+static int tensor_of_slot(const struct accesses *x, int slot)
+{
+    const int *at = bsearch(&slot, x->slots, (size_t)x->nslots, sizeof *x->slots, by_number);
+    return x->k->ntiles + (int)(at - x->slots);
+}
+
 static int tensor_of(const struct accesses *x, const struct ap *a)
 {
-    return a->mem == MEM_HBM ? x->k->ntiles + a->tensor : a->tensor;
+    return a->mem == MEM_HBM ? tensor_of_slot(x, a->tensor) : a->tensor;
 }
 
 /* Without clips, which no comparison of patterns looks at. */
@@ -128,9 +169,9 @@ static uint64_t mix(uint64_t hash, int64_t value)
     return hash ^ hash >> 29;
 }
 
-static int hash_of(const struct accesses *x, const struct ap *a)
+static int hash_of(const struct accesses *x, int tensor, const struct ap *a)
 {
-    uint64_t hash = mix(mix((uint64_t)tensor_of(x, a), a->dtype), a->offset.base);
+    uint64_t hash = mix(mix((uint64_t)tensor, a->dtype), a->offset.base);
     for (int i = 0; i < a->offset.nterms; i++)
         hash = mix(mix(hash, a->offset.terms[i].var), a->offset.terms[i].coef);
     for (int i = 0; i < a->rank; i++)
@@ -171,7 +212,7 @@ static void put_in_motion(struct accesses *x, int class)
 
 static int class_for(struct accesses *x, const struct ap *touched)
 {
-    int tensor = tensor_of(x, touched), at = hash_of(x, touched);
+    int tensor = tensor_of(x, touched), at = hash_of(x, tensor, touched);
     for (int c = x->table[at]; c >= 0; c = x->classes[c].twin)
         if (x->classes[c].tensor == tensor && same_pattern(&x->classes[c].touched, touched))
             return c;
@@ -338,8 +379,8 @@ static void find_places(struct accesses *x)
         v[n] = (struct tile_bytes){t, tile->mem, {0, 0}};
         n += tile_extent(tile, &v[n].at);
     }
-    for (int s = 0; s < x->p->nslots; s++)
-        x->place_of[k->ntiles + s] = k->ntiles + slot_root(x->p, s);
+    for (int s = 0; s < x->nslots; s++)
+        x->place_of[k->ntiles + s] = tensor_of_slot(x, slot_root(x->p, x->slots[s]));
     qsort(v, (size_t)n, sizeof *v, by_address);
     for (int i = 1; i < n; i++)
         if (v[i].mem == v[i - 1].mem && v[i].at.low == v[i - 1].at.low && v[i].at.high == v[i - 1].at.high)
@@ -358,7 +399,7 @@ static void find_places(struct accesses *x)
 /* What is met as a whole: places of several tensors, tensors that are touched in several ways, cliques. */
 static void fill_lists(struct accesses *x)
 {
-    for (int t = 0; t < x->k->ntiles + x->p->nslots; t++)
+    for (int t = 0; t < x->k->ntiles + x->nslots; t++)
         x->places[x->place_of[t]].tensors += x->motions_of[t] >= 0;
     for (int i = 0; i < x->k->ninsns; i++)
         for (int o = 0; o < insn_info(x->k->insns[i].op)->naps; o++) {
@@ -379,14 +420,12 @@ static void fill_lists(struct accesses *x)
 struct accesses *find_accesses(const struct program *p, const struct kernel *k, struct arena *a)
 {
     struct accesses *x = ARENA_NEW(a, struct accesses);
-    int tensors = k->ntiles + p->nslots;
-    *x = (struct accesses){.p = p,
-                           .k = k,
-                           .a = a,
-                           .class_of = ARENA_ARRAY(a, int, k->ninsns * MAX_APS + 1),
-                           .motions_of = ARENA_ARRAY(a, int, tensors + 1),
-                           .places = ARENA_ARRAY(a, struct shared_place, tensors + 1),
-                           .place_of = ARENA_ARRAY(a, int, tensors + 1)};
+    *x = (struct accesses){.p = p, .k = k, .a = a, .class_of = ARENA_ARRAY(a, int, k->ninsns * MAX_APS + 1)};
+    find_slots(x);
+    int tensors = k->ntiles + x->nslots;
+    x->motions_of = ARENA_ARRAY(a, int, tensors + 1);
+    x->places = ARENA_ARRAY(a, struct shared_place, tensors + 1);
+    x->place_of = ARENA_ARRAY(a, int, tensors + 1);
     for (int t = 0; t < tensors; t++)
         x->motions_of[t] = -1;
     find_places(x);
