@@ -486,6 +486,7 @@ def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:
         emit_copy(d, t, api)
         done()
         return
+    s = on_sbuf(s)
     if s.object is d.object:  # shuffled in place: from a copy
         t = result(s.shape, s.dtype)
         emit_copy(t, s, api)
