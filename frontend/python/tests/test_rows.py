@@ -219,10 +219,10 @@ class Destinations(Case):
 class Blocks(Case):
     """More blocks than PSUM has room for, as its allocator folds them over a few banks."""
 
-    def on_trn1(self, function, x: np.ndarray) -> np.ndarray:
+    def on_trn1(self, function, *x: np.ndarray) -> np.ndarray:
         """The result on trn1, whose PSUM has 16 KiB in each partition."""
         with mock.patch.dict(os.environ, XCC_NKI_TARGET="trn1"):
-            return np.asarray(nki.jit(function)(x))
+            return np.asarray(nki.jit(function)(*x))
 
     def test_blocks_by_a_loop(self) -> None:
         def kernel(x):
@@ -265,6 +265,28 @@ class Blocks(Case):
 
         with self.assertRaisesRegex(nki.NkiError, "trn1 has room for 16384 bytes"):
             self.on_trn1(kernel, f32(16, 128, 512))
+
+    def rotated(self, width: int) -> None:
+        """A rotation of pairs whose halves are tiles of 64 partitions: more than fit, unless two of them share columns."""
+        def kernel(x, cos, sin):
+            out = nl.ndarray((128, width), dtype=nl.float32, buffer=nl.shared_hbm)
+            t, c, s = nl.load(x), nl.load(cos), nl.load(sin)
+            odd = nl.copy(t[64:128, :])
+            even_cos, odd_sin = nl.multiply(t[0:64, :], c), nl.multiply(odd, s)
+            odd_cos, even_sin = nl.multiply(odd, c), nl.multiply(t[0:64, :], s)
+            nl.store(out[0:64, :], nl.subtract(even_cos, odd_sin))
+            nl.store(out[64:128, :], nl.add(odd_cos, even_sin))
+            return out
+
+        x, c, s = f32(128, width), f32(64, width), f32(64, width)
+        got = self.on_trn1(kernel, x, c, s)
+        self.close(got, np.concatenate([x[:64] * c - x[64:] * s, x[64:] * c + x[:64] * s]), 1e-5, 1e-5)
+
+    def test_halves_in_pairs(self) -> None:
+        self.rotated(256)
+        self.rotated(8704)
+        with self.assertRaisesRegex(nki.NkiError, "no room in sbuf"):
+            self.rotated(16384)
 
 
 if __name__ == "__main__":

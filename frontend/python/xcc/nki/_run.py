@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from . import _coverage, _share, _shrink, _tree
+from . import _coverage, _pack, _share, _shrink, _tree
 from ..model import Model
 from ._build import Builder, told
 from ._core import emit_dma, shape_on_chip
@@ -322,7 +322,7 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     if t.target == "cpu":
         _shrink.fit_cache(t)
     failure: Optional[NkiError] = None
-    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED:
+    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED + [_pack.pack]:
         if shrink is not None and not shrink(t):
             continue
         try:
