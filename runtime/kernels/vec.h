@@ -543,6 +543,41 @@ INLINE void store_u8(void *p, vi x)
     __m128i y = low_16_bits(x & 0xff);
     _mm_storel_epi64(p, _mm_packus_epi16(y, y));
 }
+/* Two vectors rounded half to even, plus zero, saturated to 16 bits: lanes 0 to 3 of a and of b, and
+ * then 4 to 7. Of numbers below 2^31; NaN is the least. */
+INLINE __m256i round_to_words(vf a, vf b, int zero)
+{
+    __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32((__m256)a), _mm256_cvtps_epi32((__m256)b));
+    return _mm256_adds_epi16(words, _mm256_set1_epi16((short)zero));
+}
+/* Four vectors so, in their order, saturated to 8 bits. */
+INLINE __m256i round_to_bytes(const vf *x, int zero, bool is_signed)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i low = round_to_words(x[0], x[1], zero), high = round_to_words(x[2], x[3], zero);
+    __m256i bytes = is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+    return _mm256_permutevar8x32_epi32(bytes, order);
+}
+/* The first n of 32 bytes. */
+INLINE void store_bytes(uint8_t *p, __m256i bytes, size_t n)
+{
+    if (n >= 32) {
+        _mm256_storeu_si256((void *)p, bytes);
+        return;
+    }
+    __m128i rest = _mm256_castsi256_si128(bytes);
+    if (n & 16) {
+        _mm_storeu_si128((void *)p, rest);
+        rest = _mm256_extracti128_si256(bytes, 1), p += 16;
+    }
+    uint64_t word = (uint64_t)_mm_cvtsi128_si64(rest);
+    if (n & 8) {
+        memcpy(p, &word, 8);
+        word = (uint64_t)_mm_extract_epi64(rest, 1), p += 8;
+    }
+    for (n &= 7; n; n--, word >>= 8)
+        *p++ = (uint8_t)word;
+}
 #elif HAS_NEON
 INLINE vu load_u16(const uint16_t *p)
 {
