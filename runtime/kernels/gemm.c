@@ -33,8 +33,10 @@ static void cut(struct gemm *g, int lanes)
     const struct gemm_tile *t = &g->tile;
     bool is_short = lanes < 16;
     int64_t too_many = is_short ? SHORT_TOO_MANY_BYTES : TOO_MANY_BYTES;
-    int64_t max = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES, row = (int64_t)element_size(t->type) * t->w_pitch;
-    if (row * t->k <= too_many)
+    int64_t max = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES;
+    int64_t row = (int64_t)element_size(t->type) * ((t->columns + 15) / 16 * 16); /* what is read of one of W's */
+    bool panels = is_short && t->type == GEMM_F32 && t->w_pitch >= 2 * t->columns; /* kernels make pieces themselves */
+    if (row * t->k <= too_many || panels)
         return;
     for (int pieces = 2; row * g->k > max && pieces <= t->k / PIECE_STEP; pieces++)
         if (t->k % (pieces * PIECE_STEP) == 0) {

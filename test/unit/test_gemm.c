@@ -235,6 +235,48 @@ static void test_gemm(void **state)
     }
 }
 
+/* Rows of W that lie far apart, as those of a matrix that is computed: the bits of a dense W. */
+static void check_far_rows(int rows, int columns, int k, int entries, int pitch, bool accumulate)
+{
+    int dense_pitch = (columns + 15) / 16 * 16, a_pitch = entries * k + 3, c_pitch = columns + 1;
+    size_t a_count = (size_t)rows * (size_t)a_pitch, c_count = (size_t)rows * (size_t)c_pitch;
+    size_t w_rows = (size_t)(entries * k), w_count = (w_rows - 1) * (size_t)pitch + (size_t)dense_pitch;
+    float *a = malloc(a_count * 4), *w = malloc(w_count * 4), *dense = malloc(w_rows * (size_t)dense_pitch * 4);
+    float *c = malloc(c_count * 4), *expected = malloc(c_count * 4);
+    for (size_t i = 0; i < a_count; i++)
+        a[i] = uniform(-1, 1);
+    for (size_t i = 0; i < w_count; i++)
+        w[i] = uniform(-1, 1);
+    for (size_t i = 0; i < w_rows; i++)
+        memcpy(dense + i * (size_t)dense_pitch, w + i * (size_t)pitch, (size_t)dense_pitch * 4);
+    for (size_t i = 0; i < c_count; i++)
+        c[i] = expected[i] = (float)i;
+    for (int far = 0; far < 2; far++) {
+        int w_pitch = far ? pitch : dense_pitch;
+        struct gemm_tile tile = {GEMM_F32, rows, columns, k, a_pitch, c_pitch, w_pitch, accumulate,
+                                 {{0}, {0}, {entries, k, (int64_t)k * w_pitch}}, 0};
+        struct gemm g;
+        gemm_prepare_whole(&g, &tile);
+        gemm_run(&g, table, a, far ? w : dense, far ? c : expected);
+    }
+    assert_memory_equal(c, expected, c_count * 4);
+    double sum = accumulate ? 0 : (double)c[0];
+    for (int i = 0; i < entries * k && !accumulate; i++)
+        sum -= (double)a[i] * (double)w[(size_t)i * (size_t)pitch];
+    assert_true(fabs(sum) <= 1e-6 * entries * k);
+    free(a), free(w), free(dense), free(c), free(expected);
+}
+
+static void test_far_rows(void **state)
+{
+    static const int shapes[][3] = {{7, 128, 64},  {16, 100, 200}, {33, 64, 301}, {64, 17, 33},
+                                    {9, 128, 256}, {40, 48, 192},  {6, 64, 300},  {35, 112, 1100}};
+    static const int pitches[] = {1024, 256, 768, 992, 2048};
+    for (int i = 0; i < 8; i++)
+        for (int p = 0; p < 5; p++)
+            check_far_rows(shapes[i][0], shapes[i][1], shapes[i][2], 1 + (i + p) % 3, pitches[p], (i + p) % 2);
+}
+
 /* Weights that lie one behind the other are asked for once each, before they are read; of a tile of
  * few rows, as much as comes meanwhile. */
 static void test_look_ahead(void **state)
@@ -696,6 +738,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_far_rows),
         cmocka_unit_test(test_look_ahead),  cmocka_unit_test(test_overlapping_rows),
         cmocka_unit_test(test_close_rows),  cmocka_unit_test(test_weight_only),
         cmocka_unit_test(test_rounded_row), cmocka_unit_test(test_rounded_rows),
