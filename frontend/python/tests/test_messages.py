@@ -522,14 +522,36 @@ class Messages(Case):
         def declared(x, y: nt.mutable_tensor):
             return second(x, y)
 
+        def right(x, y: nt.mutable_tensor):
+            return second(x, y), y
+
         x, y = f32(8, 4), np.zeros((8, 4), np.float32)
-        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.store: writes argument 'y', .*y: nki.typing.mutable_tensor"):
-            nki.jit(second)(x, y)
-        self.same(y, x)
+        for kernel, words in ((second, "neither declared .*y: nki.typing.mutable_tensor"), (both, "returned and not declared .*y: nki.typing.mutable_tensor"),
+                              (declared, "declared to be mutable and not returned")):
+            with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.store: writes argument 'y', which is " + words):
+                nki.jit(kernel)(x, y)
+            self.same(y, x)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for kernel in (both, neither, declared):
+            for kernel in (neither, right):
                 nki.jit(kernel)(x, y)
+            nki06.jit(both)(x, y)
+
+    def test_what_the_compiler_refuses(self) -> None:
+        """A tensor of the kernel's own made in a loop, a grid within a kernel, a bias of integers."""
+        def in_a_loop(x):
+            for _ in nl.affine_range(2):
+                out = new(8, 4)
+                nl.store(out, nl.load(x))
+            return out
+
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.ndarray: a tensor in nl.shared_hbm is made in a loop"):
+            nki.jit(in_a_loop)(f32(8, 4))
+        inner = nki.jit(lambda x: nl.load(x))
+        self.told(r"<lambda>: is called with a grid of \[4\] inside another kernel, which has none; .*: give the grid to the outer one",
+                  lambda x: inner[4](x), f32(8, 4))
+        self.told(r"activation: bias is int8, expected a tile of nl.float32", lambda x: nisa.activation(
+            nl.exp, nl.load(x), bias=nisa.memset((8, 1), 1, dtype=nl.int8)), f32(8, 4))
 
     def test_misspelt_arguments(self) -> None:
         with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.exp has no argument 'masks', it has no effect; is 'mask' meant\?"):

@@ -178,6 +178,9 @@ def emit_activation(dst: View, op: str, src: View, api: str, scale: Scalar = 1.0
     else:
         reals["factor"] = number(scale, api)
     if isinstance(bias, View):
+        if not dtypes.is_float(bias.dtype) and api.startswith("activation"):
+            raise error(api, "bias is %s, expected a tile of nl.float32, nl.bfloat16 or nl.float16: make it one, or convert it by nl.copy(bias, "
+                        "dtype=nl.float32)" % bias.dtype, NkiTypeError)
         operands["bias"] = place(spread(vector(bias, shape, api, "bias"), shape, api), shape, region, api, "bias")
     if sums is not None:
         operands["sum"] = place(sums, (shape[0], 1), None, api, "reduce_res")

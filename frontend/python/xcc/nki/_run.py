@@ -104,15 +104,19 @@ def _warn_of_arguments(function: Callable[..., Any], types: Sequence[np.dtype], 
                     "x.astype(np.float32)" % name)
 
 
-def _warn_of_written(function: Callable[..., Any], t: Trace, result: Any) -> None:
+def _warn_of_written(function: Callable[..., Any], t: Trace, result: Any, interface: str) -> None:
     """Arguments that a kernel which returns others writes without a word of it; those that return none are of the older form, which does."""
     returned = [v.object for v in _views(result)]
     kinds = getattr(inspect.unwrap(function), "__annotations__", {})
     for o in t.inputs:
         first = next((r for r in t.records if isinstance(r, Instruction) and o.written and r.operands.get("dst") and r.operands["dst"].object is o), None)
-        if first and returned and o not in returned and "mutable" not in str(kinds.get(o.name, "")):
-            warn_at(first.where, "%s: writes argument '%s', which is neither declared to be mutable nor returned: declare it, %s: "
-                    "nki.typing.mutable_tensor, and return it, or write to a tensor of the kernel's own in nl.shared_hbm" % (first.api, o.name, o.name))
+        declared = "mutable" in str(kinds.get(o.name, ""))
+        if not first or not returned or (o in returned and (declared or interface != "beta1")):
+            continue
+        missing = "is declared to be mutable and not returned: return it beside the other results" if declared else \
+            "is %s: declare it, %s: nki.typing.mutable_tensor, and return it, or write to a tensor of the kernel's own in nl.shared_hbm" % (
+                "returned and not declared to be mutable" if o in returned else "neither declared to be mutable nor returned", o.name)
+        warn_at(first.where, "%s: writes argument '%s', which %s" % (first.api, o.name, missing))
 
 
 class Compiled:
@@ -272,7 +276,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     for o in traced.inputs:
         if o.written and o not in results:
             results.append(o)
-    _warn_of_written(function, t, traced.result)
+    _warn_of_written(function, t, traced.result, interface)
     _warn_of_empty(results, traced.inputs)
     warn_of_races(t.records, [loop for loop in t.affine if loop.spans], results)
     warn_of_scopes(t.records, [loop for loop in t.affine if loop.spans])
@@ -392,7 +396,12 @@ class Kernel:
         return found, leaves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if current() is not None:  # called by another kernel: part of it
+        around = current()
+        if around is not None:  # called by another kernel: part of it
+            own = [to_int(n) for n in self.grid]
+            if any(n > 1 for n in own) and own != list(around.grid):
+                raise error(self.__name__, "is called with a grid of %s inside another kernel, which has %s; a kernel within a kernel is a part of it: "
+                            "give the grid to the outer one" % (own, list(around.grid) or "none"), NkiTypeError)
             return self.func(*args, **kwargs)
         if _arrays.any_traced(args, kwargs):  # inside jax.jit: a part of what is traced there
             from . import _jax

@@ -16,7 +16,7 @@ from ._buffers import Buffer, hbm, private_hbm, psum, sbuf, shared_hbm
 from ._core import LoopReduce, as_tile as _as_tile, emit_fill as _emit_fill, is_number as _is_number, number as _number
 from ._core import result as _result, shape_on_chip as _shape_on_chip
 from ._enums import skips as _skips
-from ._errors import NkiError, NkiTypeError, error as _error, module_names as _module_names
+from ._errors import NkiError, NkiTypeError, error as _error, module_names as _module_names, warn as _warn
 from ._index import Expr as _Expr, Mask as _Mask, arange, ds, mgrid, to_int as _to_int
 from ._keywords import check_keywords as _check_keywords
 from ._mask import Region as _Region, region_of as _region_of
@@ -146,6 +146,9 @@ def _ndarray(shape: Any, dtype: Any, buffer: Any, name: Optional[str]) -> tensor
 
 
 def _hbm(t: Any, sizes: List[int], d: np.dtype, name: Optional[str], b: Buffer) -> tensor:
+    if b.kind == "shared_hbm" and t.open:
+        _warn("nl.ndarray: a tensor in nl.shared_hbm is made in a loop, which the hardware's compiler refuses: make it before the loop, all trips "
+              "write to the same one here")
     if b.kind != "private_hbm" and t.grid and t.program is not None:  # programs traced one after another share tensors
         k = t.shared_next
         t.shared_next += 1
