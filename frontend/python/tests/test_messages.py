@@ -537,6 +537,15 @@ class Messages(Case):
                 nki.jit(kernel)(x, y)
             nki06.jit(both)(x, y)
 
+    def test_two_operands_and_conditions(self) -> None:
+        """Reductions for what takes two operands, conditions and floats as indices."""
+        x = f32(8, 4)
+        self.told(r"nl.max: axis is a tile, expected which free dims .*element by element it is nl.maximum\(x, y\)",
+                  lambda x: nl.max(nl.load(x), nl.load(x)), x)
+        self.told(r"nl.sum: axis is 1.5, expected which", lambda x: nl.sum(nl.load(x), 1.5), x)
+        for index in (lambda t: t[t > 0.5], lambda t: t[t]):
+            self.told(r"a tile of (uint8|float32) is no index: .*nl.where\(condition, x, y\)", lambda x, index=index: index(nl.load(x)), x)
+
     def test_what_the_compiler_refuses(self) -> None:
         """A tensor of the kernel's own made in a loop, a grid within a kernel, a bias of integers."""
         def in_a_loop(x):

@@ -302,6 +302,10 @@ def unary(op: str, x: object, dtype: object = None, mask: object = None, api: Op
 def free_axes(axis: Any, rank: int, api: str) -> List[int]:
     if axis is None:
         raise error(api, "axis is missing: which free dims, 1 to %d, are reduced" % (rank - 1), NkiTypeError)
+    if is_number(axis) and isinstance(axis, (float, np.floating)) or isinstance(axis, View):
+        two = {"nl.max": "nl.maximum", "nl.min": "nl.minimum", "nl.sum": "nl.add", "nl.prod": "nl.multiply"}.get(api)
+        raise error(api, "axis is %s, expected which free dims are reduced, such as 1%s" % (
+            "a tile" if isinstance(axis, View) else repr(axis), two and "; of two operands element by element it is %s(x, y)" % two or ""), NkiTypeError)
     given = [int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
     for a in given:
         if not -rank <= a < rank:

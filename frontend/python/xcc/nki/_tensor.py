@@ -604,6 +604,9 @@ def _advanced(view: View, keys: List[object]) -> View:
             scalar_index = (step, k.tile, max(size - top, 1))
             k = k.expr
         elif isinstance(k, View):
+            if k.dtype.itemsize == 1 or dtypes.is_float(k.dtype):
+                raise error(None, "a tile of %s is no index: indices are a tile of nl.int32 or nl.uint32; to select elements by a condition use "
+                            "nl.where(condition, x, y)" % k.dtype, NkiIndexError)
             if k.size == 1:
                 scalar_index = (step, k, size)
             elif index is not None:
