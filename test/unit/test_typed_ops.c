@@ -135,6 +135,55 @@ static void test_product(void **state)
     op_test_clear(&t);
 }
 
+/* ---- products of integers: large ones in f64 where it holds the sums, and all alike ---- */
+
+static void check_integers(struct op_test *t, enum op op, int b_type, int64_t m, int64_t n, int64_t k)
+{
+    int dtype = t->out[0].dtype;
+    for (int64_t i = 0; i < 2 * m * n; i++) {
+        uint64_t sum = 0, batch = (uint64_t)(i / (m * n));
+        for (int64_t l = 0; l < k; l++) {
+            int64_t x = tensor_i64(&t->in[0], (int64_t)batch * m * k + i % (m * n) / n * k + l);
+            int64_t y = tensor_i64(&t->in[1], (int64_t)batch * k * n + l * n + i % n);
+            sum += (uint64_t)x * (uint64_t)y;
+        }
+        uint64_t got = (uint64_t)tensor_i64(&t->out[0], i);
+        uint64_t mask = dtype_bytes(dtype) == 8 ? UINT64_MAX : (1ull << 8 * dtype_bytes(dtype)) - 1;
+        if ((got & mask) != (sum & mask))
+            fail_msg("%s of %s and %s, %lld x %lld x %lld: element %lld", op_name(op), dtype_name(t->in[0].dtype),
+                     dtype_name(b_type), (long long)m, (long long)n, (long long)k, (long long)i);
+    }
+}
+
+static void test_integer_products(void **state)
+{
+    enum { VALUES = 12000 };
+    static const int types[][3] = {{DT_I8, DT_I8, DT_I32},   {DT_U8, DT_I8, DT_I8},    {DT_I16, DT_U16, DT_I64},
+                                   {DT_I32, DT_I8, DT_I32},  {DT_U32, DT_U32, DT_U32}, {DT_I64, DT_I64, DT_I64}};
+    static const int64_t sizes[][3] = {{16, 16, 16}, {33, 17, 65}, {3, 5, 40}, {20, 40, 3}, {64, 1, 20}};
+    static double v[VALUES];
+    struct op_test t = {0};
+    uint32_t seed = 9;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+            for (size_t e = 0; e < VALUES; e++) /* small, and where products wrap */
+                v[e] = (double)(draw(&seed) % 128) * (types[i][0] == DT_U32 ? 32000000 : 1);
+            op_test_clear(&t);
+            op_test_in(&t, types[i][0], DIMS(2, m, k), v);
+            op_test_in(&t, types[i][1], DIMS(2, k, n), v + 999);
+            attr_set_int(&t.arena, &t.attrs, "dtype", types[i][2]);
+            run(&t, OP_dot);
+            check_integers(&t, OP_dot, types[i][1], m, n, k);
+            memset(&t.attrs, 0, sizeof t.attrs);
+            if (types[i][0] != types[i][1])
+                continue;
+            run(&t, OP_matmul);
+            check_integers(&t, OP_matmul, types[i][1], m, n, k);
+        }
+    op_test_clear(&t);
+}
+
 /* ---- cumsum, cumprod ---- */
 
 static void test_running(void **state)
@@ -433,6 +482,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_extremes), cmocka_unit_test(test_hardmax),
         cmocka_unit_test(test_product),  cmocka_unit_test(test_running),
+        cmocka_unit_test(test_integer_products),
         cmocka_unit_test(test_gathers),  cmocka_unit_test(test_indices_outside),
         cmocka_unit_test(test_trilu),    cmocka_unit_test(test_pads),
         cmocka_unit_test(test_nonzero),  cmocka_unit_test(test_unique),

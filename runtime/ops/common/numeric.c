@@ -181,6 +181,19 @@ void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64
         }
 }
 
+bool f64_is_faster(int64_t m, int64_t n, int64_t k)
+{
+    enum { LARGE = 16 };
+    return m >= LARGE && n >= LARGE && k >= LARGE;
+}
+
+bool f64_is_exact(int dtype_a, int dtype_b, int64_t k)
+{
+    enum { MANTISSA = 53 };
+    size_t bits = 8 * (dtype_bytes(dtype_a) + dtype_bytes(dtype_b));
+    return bits < MANTISSA && k < (int64_t)1 << (MANTISSA - bits);
+}
+
 struct around around_axis(const struct tensor *t, int from, int to)
 {
     return (struct around){dims_product(t->dims, 0, from), dims_product(t->dims, from, to),

@@ -136,6 +136,17 @@ static bool multiply_rows(struct work *w, const struct tensor *t, int64_t at, in
     return rows != NULL;
 }
 
+/* Doubles become the integers that they are, in their place. */
+static void to_integers(void *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double v;
+        memcpy(&v, (char *)y + i * 8, sizeof v);
+        int64_t whole = (int64_t)v;
+        memcpy((char *)y + i * 8, &whole, sizeof whole);
+    }
+}
+
 /* y: all batches of the result, as double or int64. a and b may come with values already loaded. */
 static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a, struct matmul_operand b,
                      bool integer, void *y)
@@ -151,6 +162,8 @@ static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a,
             (long long)s.k, (long long)s.k_of_b);
     int nbatch = out->rank - !s.vector_a - !s.vector_b;
     int64_t batches = dims_product(out->dims, 0, nbatch), m = s.m;
+    bool whole = integer && f64_is_faster(s.m, s.n, s.k) && f64_is_exact(ta->dtype, tb->dtype, s.k);
+    integer &= !whole;
     a.rows = s.m, a.cols = s.k, b.rows = s.k, b.cols = s.n;
     a.later = !integer && !a.v && ta->dtype != DT_F64 && s.batch_b.rank == 0 && !attr_int(c->attrs, "trans_a", 0);
     if (!load_operand(w, &a, ta, attr_int(c->attrs, "trans_a", 0), integer, out->dims, nbatch) ||
@@ -171,6 +184,8 @@ static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a,
         else
             multiply_f64(m, s.n, s.k, (double *)a.v + at_a, (double *)b.v + at_b, (double *)y + at);
     }
+    if (whole)
+        to_integers(y, tensor_count(out));
     return true;
 }
 
