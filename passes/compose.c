@@ -23,7 +23,7 @@ static const struct {
     {OP_mul, compose_group_scale},  {OP_add, compose_group_bias},
     {OP_einsum, compose_einsum},    {OP_attention, compose_attention},
     {OP_matmul, compose_sdpa},      {OP_where, compose_erfc},
-    {OP_transpose, compose_scatter_along},
+    {OP_transpose, compose_scatter_along}, {OP_where, compose_erf_inv},
 };
 
 static bool visit(struct node *n, void *user)

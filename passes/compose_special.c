@@ -4,6 +4,8 @@
  */
 #include "passes/compose.h"
 
+#include <math.h>
+
 /* The other operand of a commutative node, one of whose operands is v; else NULL. */
 static struct value *beside(const struct node *n, const struct value *v)
 {
@@ -113,4 +115,77 @@ struct value *compose_erfc(struct compose *c, struct node *n)
         !is_erfc_tail(tail, size->out[0], square))
         return NULL;
     return emit1(n, OP_erfc, x, c->d);
+}
+
+enum { INVERSE_TERMS = 9 };
+static const double inverse_near[INVERSE_TERMS] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                                                   -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                                   -0.00417768164, 0.246640727, 1.50140941};
+static const double inverse_far[INVERSE_TERMS] = {-0.000200214257, 0.000100950558, 0.00134934322,
+                                                  -0.00367342844, 0.00573950773, -0.0076224613,
+                                                  0.00943887047, 1.00167406, 2.83297682};
+
+/* v = where(test, a, b) of two numbers. */
+static bool is_choice(const struct value *v, const struct value *test, double a, double b)
+{
+    const struct node *n = made_by(v, OP_where);
+    return n && n->in[0] == test && constant_is(n->in[1], a) && constant_is(n->in[2], b);
+}
+
+/* By Horner's rule in t, each coefficient one of two. */
+static bool is_inverse_polynomial(const struct value *v, const struct value *test, const struct value *t)
+{
+    for (int i = INVERSE_TERMS - 1; i > 0; i--) {
+        const struct node *sum = made_by(v, OP_add);
+        if (!sum)
+            return false;
+        int k = is_choice(sum->in[0], test, inverse_near[i], inverse_far[i]) ? 0 : 1;
+        if (k == 1 && !is_choice(sum->in[1], test, inverse_near[i], inverse_far[i]))
+            return false;
+        v = beside(made_by(sum->in[!k], OP_mul), t);
+    }
+    return is_choice(v, test, inverse_near[0], inverse_far[0]);
+}
+
+/* v = w < 5 ? w - 2.5 : sqrt(w) - 3 */
+static bool is_inverse_variable(const struct value *v, const struct value *test, const struct value *w)
+{
+    const struct node *n = made_by(v, OP_where);
+    const struct node *near = n ? made_by(n->in[1], OP_sub) : NULL, *far = n ? made_by(n->in[2], OP_sub) : NULL;
+    const struct node *root = far ? made_by(far->in[0], OP_sqrt) : NULL;
+    return n && n->in[0] == test && near && near->in[0] == w && constant_is(near->in[1], 2.5) && root &&
+           root->in[0] == w && constant_is(far->in[1], 3);
+}
+
+/* w = -log1p(x * -x) */
+static bool is_minus_log_of_rest(const struct value *w, const struct value *x)
+{
+    const struct node *outer = made_by(w, OP_neg), *log = outer ? made_by(outer->in[0], OP_log1p) : NULL;
+    const struct node *minus = log ? made_by(beside(made_by(log->in[0], OP_mul), x), OP_neg) : NULL;
+    return minus && minus->in[0] == x;
+}
+
+/* |x| == 1 ? x * inf : x P(w) */
+struct value *compose_erf_inv(struct compose *c, struct node *n)
+{
+    const struct node *edge = made_by(n->in[0], OP_eq), *product = made_by(n->in[2], OP_mul);
+    const struct node *size = edge ? made_by(edge->in[0], OP_abs) : NULL;
+    if (!size || !product || n->out[0]->type.dtype != DT_F32 || !constant_is(edge->in[1], 1))
+        return NULL;
+    struct value *x = size->in[0], *sum = beside(product, x);
+    double infinite = 0;
+    const struct node *last = made_by(sum, OP_add);
+    if (!same_type(x, n->out[0]) || !constant_number(beside(made_by(n->in[1], OP_mul), x), &infinite) ||
+        infinite != INFINITY || !last)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const struct node *choice = made_by(last->in[i], OP_where), *times = made_by(last->in[!i], OP_mul);
+        const struct value *test = choice ? choice->in[0] : NULL;
+        const struct node *below = made_by(test, OP_lt);
+        for (int k = 0; times && below && k < 2; k++)
+            if (is_below(test, below->in[0], 5) && is_inverse_variable(times->in[k], test, below->in[0]) &&
+                is_minus_log_of_rest(below->in[0], x) && is_inverse_polynomial(sum, test, times->in[k]))
+                return emit1(n, OP_erf_inv, x, c->d);
+    }
+    return NULL;
 }

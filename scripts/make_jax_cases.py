@@ -353,6 +353,14 @@ def long_branches():
     return f, (draw(9, 700, seed=3), numpy.arange(6300, dtype=numpy.uint32).reshape(9, 700) * 77777)
 
 
+@case
+def erf_inv():
+    """Between, at and beyond -1 and 1, and normal numbers made of it."""
+    x = numpy.concatenate([numpy.linspace(-1, 1, 201), [0.997, -0.9999, 1 - 2.0 ** -24, 1.5, numpy.nan, -0.0]])
+    return (lambda x, k: (jax.scipy.special.erfinv(x), jax.random.normal(jax.random.wrap_key_data(k), (333,)))), (
+        x.astype(numpy.float32), numpy.array([7, 11], numpy.uint32))
+
+
 # ---- searches and choices ----
 
 @case

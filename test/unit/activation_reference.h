@@ -69,6 +69,23 @@ static inline double ref_erfc(double x, const float *p)
 {
     return erfc(x);
 }
+/* Bisection on erf, and on erfc where that is more accurate. */
+static inline double ref_erf_inv(double x, const float *p)
+{
+    double low = 0, high = 6, a = fabs(x);
+    if (!(a < 1))
+        return a == 1 ? copysign(INFINITY, x) : NAN;
+    if (a < 1e-10)
+        return x * (sqrt(M_PI) / 2);
+    for (int i = 0; i < 90; i++) {
+        double y = (low + high) / 2;
+        if (a < 0.5 ? erf(y) < a : erfc(y) > 1 - a)
+            low = y;
+        else
+            high = y;
+    }
+    return copysign(high, x);
+}
 static inline double ref_gelu(double x, const float *p)
 {
     return 0.5 * x * erfc(-x * M_SQRT1_2);

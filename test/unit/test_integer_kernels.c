@@ -43,6 +43,7 @@ static void check_affine(enum tile_type from, enum tile_type to, enum affine_for
             ((float *)(void *)x)[i] = i % 7 == 0   ? NAN
                                       : i % 7 == 1 ? -INFINITY
                                       : i % 7 == 2 ? 1e30f
+                                      : i % 7 == 3 ? uniform(30000, 34000)
                                                    : uniform(-300, 300);
         scale[i] = fabsf(scale[i]) + 0.1f;
     }
@@ -57,7 +58,7 @@ static void check_affine(enum tile_type from, enum tile_type to, enum affine_for
                             .form = form,
                             .scale = {scale, step, step * p},
                             .bias = {bias, step, step * p},
-                            .zero = to == TILE_F32 ? 0 : 7,
+                            .zero = to == TILE_F32 ? 0 : n % 5 ? 7 : -32700,
                             .rows = ROWS,
                             .n = n};
     if (n % 3 == 0 && form == AFFINE_SCALE_ADD)
