@@ -38,6 +38,8 @@ struct value *swapped_in_views(struct compose *c, struct node *at, struct value 
 struct value *emit_sdpa(struct compose *c, struct node *at, struct value *in[4], const struct attrs *as);
 /* compose_einsum.c */
 compose_rule compose_einsum;
+/* compose_interleave.c */
+compose_rule compose_interleave;
 /* compose_scatter.c */
 compose_rule compose_scatter_along;
 

@@ -361,6 +361,15 @@ def erf_inv():
         x.astype(numpy.float32), numpy.array([7, 11], numpy.uint32))
 
 
+@case
+def interleaved():
+    """Associative scans, which interleave two halves at each level: odd and even lengths, along any axis."""
+    def f(x, k):
+        return (lax.associative_scan(jnp.add, x), lax.associative_scan(jnp.maximum, x, axis=1, reverse=True),
+                lax.associative_scan(jnp.bitwise_or, k, axis=1), lax.associative_scan(jnp.logical_or, k > 3))
+    return f, (draw(11, 6, 3), numpy.arange(35, dtype=numpy.int32).reshape(5, 7) % 6)
+
+
 # ---- searches and choices ----
 
 @case
