@@ -6,7 +6,7 @@
  *                    for each depth of the result; grouped ones are sums over those depths
  *   conv_transpose   windows over the operand's depths give `stride` depths of the result at once,
  *                    as channels, which then change places
- *   pools            along the depth, then over images
+ *   pools            along the depth, then over images; channels first where pass layout leaves them so
  *
  * Images are numbered by one joint dim, so that this changes no layout but that of the depths.
  * Elementwise operators that follow stay on such images, where a product takes them along.
@@ -36,10 +36,11 @@ static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t ot
     return v && i < count ? v[i] : otherwise;
 }
 
-static struct depth_window window_of(struct depth *p, const struct node *n, int64_t taps)
+/* Of volumes whose depths are that dim. */
+static struct depth_window window_along(struct depth *p, const struct node *n, int depth, int64_t taps)
 {
-    struct depth_window w = {.in = n->in[0]->type.dims[DEPTH],
-                       .out = n->out[0]->type.dims[DEPTH],
+    struct depth_window w = {.in = n->in[0]->type.dims[depth],
+                       .out = n->out[0]->type.dims[depth],
                        .taps = taps,
                        .stride = at_or(&n->attrs, "strides", 0, 1),
                        .dilation = at_or(&n->attrs, "dilations", 0, 1)};
@@ -49,7 +50,12 @@ static struct depth_window window_of(struct depth *p, const struct node *n, int6
     return w;
 }
 
-/* A volume channels last of which only the number may be unknown. */
+static struct depth_window window_of(struct depth *p, const struct node *n, int64_t taps)
+{
+    return window_along(p, n, DEPTH, taps);
+}
+
+/* A volume of which only the number may be unknown. */
 static bool is_volume(const struct type *t)
 {
     if (t->kind != VK_TENSOR || t->rank != RANK || t->dims[N] == 0)
@@ -292,26 +298,62 @@ static bool convolve_transposed(struct depth *p, struct node *n)
 
 /* ---- pools ---- */
 
-static bool pool(struct depth *p, struct node *n)
+static bool pools_by_parts(const struct node *n)
 {
-    int64_t taps = at_or(&n->attrs, "kernel_shape", 0, 1);
-    struct depth_window d = window_of(p, n, taps);
-    struct attrs as = flat_attributes(p, n), along = attrs_copy(&p->g->arena, &n->attrs);
-    const dim_t *v = n->in[0]->type.dims;
-    struct arena *a = &p->g->arena;
     bool counted = attr_int(&n->attrs, "count_include_pad", 0) &&
                    attr_int(&n->attrs, "ceil_mode", 0); /* no product of numbers of places */
-    if (n->op == OP_average_pool && (n->in[0]->type.dtype != DT_F32 || counted))
-        return true; /* means are rounded to the type */
+    return n->op == OP_max_pool || (n->in[0]->type.dtype == DT_F32 && !counted); /* means are rounded to the type */
+}
+
+static bool pools_along(const struct depth_window *d)
+{
+    return d->taps > 1 || d->stride > 1 || d->begin || d->end;
+}
+
+/* Of images, channels last, whose rows are the depths. */
+static struct attrs attributes_along(struct depth *p, const struct node *n, const struct depth_window *d)
+{
+    struct arena *a = &p->g->arena;
+    struct attrs along = attrs_copy(a, &n->attrs);
     attr_remove(&along, "auto_pad");
-    attr_set_ints(a, &along, "kernel_shape", (int64_t[]){taps, 1}, 2);
-    attr_set_ints(a, &along, "strides", (int64_t[]){d.stride, 1}, 2);
-    attr_set_ints(a, &along, "dilations", (int64_t[]){d.dilation, 1}, 2);
-    attr_set_ints(a, &along, "pads", (int64_t[]){d.begin, 0, d.end, 0}, 4);
+    attr_set_ints(a, &along, "kernel_shape", (int64_t[]){d->taps, 1}, 2);
+    attr_set_ints(a, &along, "strides", (int64_t[]){d->stride, 1}, 2);
+    attr_set_ints(a, &along, "dilations", (int64_t[]){d->dilation, 1}, 2);
+    attr_set_ints(a, &along, "pads", (int64_t[]){d->begin, 0, d->end, 0}, 4);
+    attr_set_int(a, &along, "channels_last", 1);
+    return along;
+}
+
+/* Channels first, as pass layout leaves a pool that nothing follows: no element moves. Along the depth a plane's
+ * places are the channels, and depths of channels are those of the pictures. */
+static bool pool_planes(struct depth *p, struct node *n)
+{
+    enum { FIRST_CHANNELS = 1, FIRST_DEPTH = 2, FIRST_HEIGHT = 3, FIRST_WIDTH = 4 };
+    const dim_t *v = n->in[0]->type.dims, *y = n->out[0]->type.dims;
+    struct depth_window d = window_along(p, n, FIRST_DEPTH, at_or(&n->attrs, "kernel_shape", 0, 1));
+    struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
+    bool known = dim_is_const(v[N]);
+    struct value *x = n->in[0];
+    why(p->o, n, "depth.planes", "along the depth, then over planes");
+    if (pools_along(&d)) {
+        int64_t columns[] = {known ? v[N] * v[FIRST_CHANNELS] : -1, d.in, 1, v[FIRST_HEIGHT] * v[FIRST_WIDTH]};
+        x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
+    }
+    int64_t planes[] = {known ? v[N] : -1, v[FIRST_CHANNELS] * d.out, v[FIRST_HEIGHT], v[FIRST_WIDTH]};
+    int64_t whole[] = {known ? v[N] : -1, y[FIRST_CHANNELS], y[FIRST_DEPTH], y[FIRST_HEIGHT], y[FIRST_WIDTH]};
+    x = x ? like(p, n, emit_reshape(n, x, planes, 4, p->d), NULL, &as) : NULL;
+    return node_replace(n, x ? emit_reshape(n, x, whole, RANK, p->d) : NULL);
+}
+
+static bool pool(struct depth *p, struct node *n)
+{
+    struct depth_window d = window_of(p, n, at_or(&n->attrs, "kernel_shape", 0, 1));
+    struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
+    const dim_t *v = n->in[0]->type.dims;
     dim_t number = dim_is_const(v[N]) ? v[N] : -1;
     struct value *x = n->in[0];
     why(p->o, n, "depth.pool", "along the depth, then over images");
-    if (d.taps > 1 || d.stride > 1 || d.begin || d.end) {
+    if (pools_along(&d)) {
         int64_t columns[] = {number, v[DEPTH], dim_mul(&p->g->dims, v[HEIGHT], v[WIDTH]),
                              v[CHANNELS]};
         x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
@@ -383,15 +425,19 @@ static bool visit(struct node *n, void *user)
     bool weights = n->op == OP_conv || n->op == OP_conv_transpose;
     if (op_infos[n->op].flags & OPF_ELEMENTWISE)
         return follow(p, n);
-    if (!(weights || n->op == OP_max_pool || n->op == OP_average_pool) ||
-        !attr_int(&n->attrs, "channels_last", 0) || !is_volume(&n->in[0]->type) ||
+    bool pools = n->op == OP_max_pool || n->op == OP_average_pool;
+    bool channels_last = attr_int(&n->attrs, "channels_last", 0);
+    if (!(weights || pools) || !(channels_last || (pools && !p->o->strict_target)) || !is_volume(&n->in[0]->type) ||
         !is_volume(&n->out[0]->type) || (n->nout > 1 && n->out[1]->uses))
+        return true;
+    if (pools && !pools_by_parts(n))
         return true;
     if (weights && (!known_weights(&n->in[1]->type) || (n->nin > 2 && n->in[2])))
         return true;
     return n->op == OP_conv             ? convolve(p, n)
            : n->op == OP_conv_transpose ? convolve_transposed(p, n)
-                                        : pool(p, n);
+           : channels_last              ? pool(p, n)
+                                        : pool_planes(p, n);
 }
 
 bool pass_depth(struct graph *g, const struct options *o, struct diag *d)

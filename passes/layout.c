@@ -186,11 +186,14 @@ static bool adopt_all(struct layout_pass *y, struct node *n, struct node *made)
 
 /* ---- by kind ---- */
 
-/* A pooling that nothing follows in the same tile program: rows of pictures will do. */
-static bool lone_pool(const struct node *n)
+/* A pooling that nothing follows in the same tile program: rows of pictures will do, and of volumes planes (pass
+ * depth). */
+static bool lone_pool(const struct layout_pass *y, const struct node *n)
 {
     const struct type *x = &n->in[0]->type;
-    if ((n->op != OP_max_pool && n->op != OP_average_pool) || x->dtype != DT_F32 || x->rank > 4)
+    if ((n->op != OP_max_pool && n->op != OP_average_pool) || x->dtype != DT_F32 || x->rank > 5)
+        return false;
+    if (x->rank == 5 && (y->o->strict_target || !dims_are_positive(x->dims + 1, 4)))
         return false;
     for (const struct use *u = n->out[0]->uses; u; u = u->next)
         if (how_to_follow(u->node) != NO && u->node->op != OP_reshape)
@@ -206,7 +209,7 @@ static bool convert_image(struct layout_pass *y, struct node *n)
     if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
         return true; /* indices count in the model's order */
     bool unmoved =
-        n->op == OP_depth_to_space || n->op == OP_space_to_depth || norms_wants(n) || lone_pool(n);
+        n->op == OP_depth_to_space || n->op == OP_space_to_depth || norms_wants(n) || lone_pool(y, n);
     if (unmoved && !twin_of(y, n->in[0]))
         return true;
     struct value *in[8];
