@@ -465,3 +465,28 @@ case('Sampling_of_one',[text('Sampling',['ids','max'],['y'],top_p=1e-6,min_token
 ones=dict(one=np.ones(1,np.float32),few=I(1),three=I(3),two=I(2))
 case('BeamSearch',[text('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],eos=10),text('BeamSearch',['ids','max','few','three','two','one','one'],['u','v'],eos=10,early_stopping=1)],{**words,**ones},['y','z','u','v'],opsets=MS)
 case('BeamSearch_penalties',[text('BeamSearch',['ids','max','min','three','two','len','rep','voc','pre'],['y','z','s'],no_repeat_ngram_size=2)],{**words,**penalties,'three':I(3),'two':I(2),'len':np.array([.3],np.float32)},['y','z','s'],opsets=MS)
+
+# ---- and with an encoder, of T5's kind ----
+def t5(V=23,heads=2,size=4):
+    E=heads*size; vi=h.make_tensor_value_info
+    names=['wte','head']+[a+b for a in ('own','enc') for b in 'qkvo']; W={k:nh.from_array(f32(*((V,E) if k=='wte' else (E,V) if k=='head' else (E,E))),k) for k in names}
+    C=[nh.from_array(np.array(v),k) for k,v in (('apart',[0,-1,heads,size]),('flat',[0,-1,E]),('axes',[1,2]))]+[nh.from_array(np.float32(v),k) for k,v in (('one',1),('low',-1e4))]
+    def graph(first,ids,past):
+        nodes=[]; n=lambda op,i,o=None,**k:(nodes.append(h.make_node(op,i,[o or f't{len(nodes)}'],**k)),nodes[-1].output[0])[1]
+        split=lambda x,w,o=None:n('Transpose',[n('Reshape',[n('MatMul',[x,w]),'apart'])],o,perm=[0,2,1,3])
+        def attend(q,k,v,mask,w):
+            s=n('MatMul',[q,n('Transpose',[k],perm=[0,1,3,2])]); s=n('Add',[s,mask]) if mask else s
+            return n('Tanh',[n('MatMul',[n('Reshape',[n('Transpose',[n('MatMul',[n('Softmax',[s],axis=-1),v])],perm=[0,2,1,3]),'flat']),w])])
+        cross=[f'past_{k}_cross_0' for k in ('key','value')]
+        if first:
+            states=n('Tanh',[n('Gather',['wte','encoder_input_ids'])],'encoder_hidden_states'); cross=[split(states,w,f'present_{k}_cross_0') for w,k in (('enck','key'),('encv','value'))]
+        mask=n('Mul',[n('Sub',['one',n('Cast',[n('Unsqueeze',['encoder_attention_mask','axes'])],to=1)]),'low']); x=n('Gather',['wte',ids])
+        kv=[split(x,w,None if past else f'present_{k}_self_0') for w,k in (('ownk','key'),('ownv','value'))]
+        if past: kv=[n('Concat',[f'past_{k}_self_0',v],f'present_{k}_self_0',axis=2) for k,v in zip(('key','value'),kv)]
+        x=n('Add',[x,attend(split(x,'ownq'),*kv,None,'owno')]); x=n('Add',[x,attend(split(x,'encq'),*cross,mask,'enco')]); n('MatMul',[x,'head'],'logits')
+        used={i for m in nodes for i in m.input}; return nodes,[t for t in list(W.values())+C if t.name in used]
+    kv=lambda way,kind,*d:[vi(f'{way}_{k}_{kind}_0',T.FLOAT,['b',heads,*d,size]) for k in ('key','value')]
+    mask=vi('encoder_attention_mask',T.INT32,['b','s']); logits=vi('logits',T.FLOAT,['b',1,V]); states=vi('encoder_hidden_states',T.FLOAT,['b','s',E])
+    nodes,inits=graph(True,'decoder_input_ids',False); encoder=h.make_graph(nodes,'encoder',[vi('encoder_input_ids',T.INT32,['b','s']),mask,vi('decoder_input_ids',T.INT32,['b',1])],[logits,states]+kv('present','self',1)+kv('present','cross','s'),inits)
+    nodes,inits=graph(False,'input_ids',True); return dict(encoder=encoder,decoder=h.make_graph(nodes,'decoder',[vi('input_ids',T.INT32,['b',1]),mask,states]+kv('past','self','p')+kv('past','cross','s'),[logits]+kv('present','self','q'),inits))
+case('BeamSearch_encoder',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5())],{**words,**ones},['y','z'],opsets=MS)

@@ -17,8 +17,12 @@ struct generation {
     struct value *next_positions;                        /* (rows,1): of the first token that is generated */
     struct value *rows, *start, *max;                    /* lists of one: rows, S, max_length */
     struct value *blank;                                 /* (rows,max): the prompts, and padding */
-    int layers;                                          /* of the decoder */
-    struct value **past;                                 /* of each layer */
+    struct value **past; /* keys and values: of each layer (2,rows,heads,P,size), or two of (rows,heads,P,size) */
+    int npast;
+    int row_axis, growing_axis;
+    struct value **fixed; /* what else a decoder takes from an encoder: its mask, its states or not; keys and values */
+    int nfixed, nbefore;  /* nbefore: of those that come before `past` */
+    struct value *logits; /* that an encoder made for the first token, (rows,V); or NULL */
 };
 
 /* One turn: how many tokens the rows of `tokens` (rows,max) have, a list of one. */
@@ -44,6 +48,12 @@ typedef void (*choose_fn)(struct generation *g, const struct text_turn *t, struc
 /* What the node's operands say: from place `first` on a penalty of repetitions, masks of the vocabulary for all turns
  * and for the first, and the prompt's mask; beams may be NULL. */
 bool generation_begin(struct generation *g, int first, struct value *beams);
+/* With an encoder: that runs at once, on the node's first operand, and the decoder begins with one token. */
+bool generation_encode(struct generation *g, struct value *attention_mask);
+/* Each row of x as often as there are beams. */
+struct value *generation_rows(struct generation *g, struct value *x);
+/* Logits of the last of the tokens, (rows,V) of f32, from those of all; NULL after a failure. */
+struct value *generation_logits(struct generation *g, struct value *all);
 /* All turns. k: at first what is kept before there is any, in the end what is left; scores of all turns behind each
  * other. */
 bool generation_run(struct generation *g, choose_fn choose, struct text_state *k);

@@ -104,19 +104,6 @@ struct value *generation_append(struct generation *g, const struct text_turn *t,
 
 /* ---- the prompt ---- */
 
-/* Each row of x (B,S) as often as there are beams. */
-static struct value *for_beams(struct generation *g, struct value *x)
-{
-    struct builder *b = g->n->b;
-    if (!g->beams)
-        return x;
-    struct value *shape[] = {b_dim(b, x, 0), g->beams, b_dim(b, x, 1)};
-    struct value *row = b_unsqueeze(b, x, column, 1);
-    struct value *y = b_2(b, OP_expand, row, b_concat(b, shape, 3, 0));
-    g->beams = b_dim(b, y, 1); /* of one name, now that it has one */
-    return b_reshape(b, y, b_concat(b, (struct value *[]){b_i64(b, -1), shape[2]}, 2, 0));
-}
-
 static struct value *list_of_one(struct builder *b, struct value *x)
 {
     return x ? b_reshape_to(b, x, column, 1) : NULL;
@@ -126,16 +113,17 @@ static struct value *list_of_one(struct builder *b, struct value *x)
 static bool empty_past(struct generation *g, const struct subgraph *decoder)
 {
     struct onnx_node *n = g->n;
-    g->layers = (int)decoder->graph->n_output - 1;
-    if (g->layers < 1 || (int)decoder->graph->n_input != g->layers + FIRST_PAST)
+    g->row_axis = 1, g->growing_axis = 3;
+    g->npast = (int)decoder->graph->n_output - 1;
+    if (g->npast < 1 || (int)decoder->graph->n_input != g->npast + FIRST_PAST)
         return NODE_ERROR(n, "the decoder has %zu inputs and %zu outputs, expected tokens, positions, a mask and keys "
                              "and values of each layer, and logits and keys and values of each (no shared buffers)",
                           decoder->graph->n_input, decoder->graph->n_output);
     const Onnx__TypeProto *type = decoder->graph->input[FIRST_PAST]->type;
     bool half = type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
                 type->tensor_type->elem_type == DT_F16;
-    g->past = ARENA_ARRAY(&n->b->g->arena, struct value *, g->layers);
-    for (int i = 0; i < g->layers; i++) {
+    g->past = ARENA_ARRAY(&n->b->g->arena, struct value *, g->npast);
+    for (int i = 0; i < g->npast; i++) {
         int64_t heads = subgraph_input_dim(decoder, FIRST_PAST + i, 2, 5);
         int64_t size = subgraph_input_dim(decoder, FIRST_PAST + i, 4, 5);
         if (heads < 1 || size < 1)
@@ -151,7 +139,10 @@ static bool check_operands(struct generation *g, int first)
 {
     struct onnx_node *n = g->n;
     int rank;
-    if (!b_has_default(n, "model_type", 0) || !b_rank(n, n->in[0], "'input_ids'", &rank))
+    int64_t kind = attr_int(&n->attrs, "model_type", 0);
+    if (kind != 0 && (kind != 1 || !g->beams))
+        return NODE_ERROR(n, "attribute 'model_type' is %lld, expected 0, or 1 of BeamSearch", (long long)kind);
+    if (!b_rank(n, n->in[0], "'input_ids'", &rank))
         return false;
     if (rank != 2 || b_dtype(n->in[0]) != DT_I32)
         return NODE_ERROR(n, "'input_ids' has rank %d and type %s, expected rank 2 and i32", rank,
@@ -176,11 +167,10 @@ static void read_prompt(struct generation *g, struct value *attention_mask)
     struct value *counts = b_cast(b, b_2(b, OP_ne, ids, b_scalar(b, DT_I32, (double)g->pad)), DT_I32);
     attr_set_int(&b->g->arena, &a, "exclusive", 1);
     struct value *sum = b_op(b, OP_cumsum, (struct value *[]){counts, b_scalar(b, DT_I64, 1)}, 2, &a);
-    g->positions = for_beams(g, b_mul(b, sum, counts));
-    g->ids = for_beams(g, ids);
-    g->mask = for_beams(g, attention_mask ? attention_mask : counts);
-    g->next_positions = for_beams(g, b_reduce(b, OP_reduce_sum, counts, column, 1, true));
-    g->rows = b_dim(b, g->ids, 0), g->start = b_dim(b, g->ids, 1);
+    g->positions = generation_rows(g, b_mul(b, sum, counts));
+    g->ids = generation_rows(g, ids);
+    g->mask = generation_rows(g, attention_mask ? attention_mask : counts);
+    g->next_positions = generation_rows(g, b_reduce(b, OP_reduce_sum, counts, column, 1, true));
 }
 
 bool generation_begin(struct generation *g, int first, struct value *beams)
@@ -189,46 +179,48 @@ bool generation_begin(struct generation *g, int first, struct value *beams)
     struct builder *b = n->b;
     struct subgraph decoder;
     struct value *penalty = b_in(n, first);
+    g->beams = beams ? b_cast(b, list_of_one(b, beams), DT_I64) : NULL;
     if (!node_subgraph(n, "decoder", &decoder) || !check_operands(g, first))
         return false;
+    bool encoded = attr_int(&n->attrs, "model_type", 0) == 1;
     g->pad = attr_int(&n->attrs, "pad_token_id", 0), g->eos = attr_int(&n->attrs, "eos_token_id", 0);
     g->penalty = penalty ? b_cast(b, penalty, DT_F32) : NULL, g->min_length = list_of_one(b, b_in(n, 2));
     g->vocab = b_in(n, first + 1), g->prefix = b_in(n, first + 2);
-    g->beams = beams ? b_cast(b, list_of_one(b, beams), DT_I64) : NULL;
-    read_prompt(g, b_in(n, first + 3));
+    if (!encoded)
+        read_prompt(g, b_in(n, first + 3));
+    else if (!generation_encode(g, b_in(n, first + 3)))
+        return false;
+    g->rows = b_dim(b, g->ids, 0), g->start = b_dim(b, g->ids, 1);
     struct value *left = b_sub(b, b_cast(b, list_of_one(b, n->in[1]), DT_I64), g->start);
     struct value *shape = b_concat(b, (struct value *[]){g->rows, left}, 2, 0);
     struct value *padding = b_2(b, OP_expand, b_scalar(b, DT_I32, (double)g->pad), shape);
     g->blank = b_concat(b, (struct value *[]){g->ids, padding}, 2, 1);
     g->max = b_dim(b, g->blank, 1);
-    return !diag_failed(b->d) && empty_past(g, &decoder);
+    return !diag_failed(b->d) && (encoded || empty_past(g, &decoder));
 }
 
 /* ---- turns ---- */
 
-/* The decoder on the tokens; its logits of the last of them, (rows,V) of f32. */
+/* The decoder on tokens behind `past`; its logits of the last of them. */
 static struct value *decode(struct generation *g, const struct subgraph *decoder, struct value *ids,
                             struct value *positions, struct value *mask)
 {
     struct onnx_node *n = g->n;
-    struct value **args = ARENA_ARRAY(&n->b->g->arena, struct value *, g->layers + FIRST_PAST);
-    struct value **results = ARENA_ARRAY(&n->b->g->arena, struct value *, g->layers + 1);
-    args[0] = ids, args[1] = positions, args[2] = mask;
-    for (int i = 0; i < g->layers; i++)
-        args[FIRST_PAST + i] = g->past[i];
-    if (diag_failed(n->b->d) || !import_inline(n, decoder, args, g->layers + FIRST_PAST, results, g->layers + 1))
-        return NULL;
-    for (int i = 0; i < g->layers; i++)
-        g->past[i] = results[1 + i];
-    int rank;
-    if (!b_rank(n, results[0], "the decoder's logits", &rank))
-        return NULL;
-    if (rank != 3) {
-        NODE_ERROR(n, "the decoder's logits have rank %d, expected 3", rank);
-        return NULL;
+    int count = 0;
+    struct value **args = ARENA_ARRAY(&n->b->g->arena, struct value *, g->npast + g->nfixed + FIRST_PAST);
+    struct value **results = ARENA_ARRAY(&n->b->g->arena, struct value *, g->npast + 1);
+    args[count++] = ids;
+    if (!g->fixed)
+        args[count++] = positions, args[count++] = mask;
+    for (int i = 0; i < g->nfixed + g->npast; i++) {
+        bool past = i >= g->nbefore && i < g->nbefore + g->npast;
+        args[count++] = past ? g->past[i - g->nbefore] : g->fixed[i < g->nbefore ? i : i - g->npast];
     }
-    struct value *logits = b_squeeze(n->b, b_slice(n->b, results[0], -1, INT64_MAX, 1), column, 1);
-    return b_cast(n->b, logits, DT_F32);
+    if (diag_failed(n->b->d) || !import_inline(n, decoder, args, count, results, g->npast + 1))
+        return NULL;
+    for (int i = 0; i < g->npast; i++)
+        g->past[i] = results[1 + i];
+    return generation_logits(g, results[0]);
 }
 
 /* One turn, with the keys and values of the rows that it goes on with. */
@@ -236,12 +228,14 @@ static bool take_turn(struct generation *g, const struct subgraph *decoder, choo
                       struct value *positions, struct value *mask, struct text_state *k)
 {
     struct builder *b = g->n->b;
-    struct value *logits = decode(g, decoder, t->first ? g->ids : k->next, positions, mask);
+    struct value *logits = t->first ? g->logits : NULL;
+    if (!logits)
+        logits = decode(g, decoder, t->first ? g->ids : k->next, positions, mask);
     if (!logits)
         return false;
     choose(g, t, logits, k);
-    for (int i = 0; k->from && i < g->layers; i++)
-        g->past[i] = b_gather(b, g->past[i], k->from, 1);
+    for (int i = 0; k->from && i < g->npast; i++)
+        g->past[i] = b_gather(b, g->past[i], k->from, g->row_axis);
     return !diag_failed(b->d);
 }
 
@@ -261,10 +255,11 @@ static void collect(struct generation *g, struct text_state *k, struct value **p
 {
     *count = 0;
     list[(*count)++] = &k->tokens, list[(*count)++] = &k->next, list[(*count)++] = &k->done;
-    list[(*count)++] = positions;
+    if (*positions)
+        list[(*count)++] = positions;
     for (int i = 0; i < k->owned; i++)
         list[(*count)++] = &k->own[i];
-    for (int i = 0; i < g->layers; i++)
+    for (int i = 0; i < g->npast; i++)
         list[(*count)++] = &g->past[i];
 }
 
@@ -278,10 +273,10 @@ static struct value *parameter(struct generation *g, struct region *r, struct va
 {
     struct type t = v->type;
     bool past = false;
-    for (int i = 0; i < g->layers; i++)
+    for (int i = 0; i < g->npast; i++)
         past |= v == g->past[i];
-    if (past)
-        t.dims[3] = dim_fresh(&g->n->b->g->dims, "turn");
+    if (past && t.rank > g->growing_axis)
+        t.dims[g->growing_axis] = dim_fresh(&g->n->b->g->dims, "turn");
     return region_add_param(r, &t, NULL);
 }
 
@@ -293,10 +288,10 @@ static bool fill_body(struct generation *g, choose_fn choose, struct text_state 
     struct subgraph decoder;
     struct value *turn = b_add(b, b_reshape_to(b, round, column, 1), b_i64(b, 1));
     struct text_turn t = {b_add(b, g->start, turn), k->tokens, false};
-    struct value *at = *positions;
-    *positions = b_add(b, at, b_scalar(b, DT_I32, 1));
-    return node_subgraph(g->n, "decoder", &decoder) &&
-           take_turn(g, &decoder, choose, &t, at, longer_mask(g), k);
+    struct value *at = *positions, *mask = g->fixed ? NULL : longer_mask(g);
+    if (at)
+        *positions = b_add(b, at, b_scalar(b, DT_I32, 1));
+    return node_subgraph(g->n, "decoder", &decoder) && take_turn(g, &decoder, choose, &t, at, mask, k);
 }
 
 static bool run_loop(struct generation *g, choose_fn choose, struct text_state *k)
@@ -306,7 +301,7 @@ static bool run_loop(struct generation *g, choose_fn choose, struct text_state *
     struct type number = type_tensor(DT_I64, 0, NULL), truth = type_tensor(DT_BOOL, 0, NULL);
     struct value *positions = g->next_positions;
     int count, scans = k->scores != NULL;
-    struct value ***list = ARENA_ARRAY(arena, struct value **, g->layers + MAX_KEPT + 4);
+    struct value ***list = ARENA_ARRAY(arena, struct value **, g->npast + MAX_KEPT + 4);
     collect(g, k, &positions, list, &count);
     struct value **in = ARENA_ARRAY(arena, struct value *, 2 * count + 4), **results = in + count + 2;
     struct value *trips = b_sub(n->b, b_sub(n->b, g->max, g->start), b_i64(n->b, 1));
