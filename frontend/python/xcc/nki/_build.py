@@ -16,6 +16,7 @@ from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Opera
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
+_TOO_LARGE = re.compile(r"tiles of more than \d+ bytes|tile \d+ of \d+ x \d+ elements is too large")
 _OUTSIDE = re.compile(r"operand '(\w+)' reaches bytes (-?\d+) to (-?\d+) of '([^']*)', which has \d+")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
@@ -194,6 +195,11 @@ def told(text: str, t: Trace) -> str:
         return "operand '%s' is out of bounds: where its mask holds it reaches index %d for axis 0 of '%s' %s; cut what lies beyond by " \
                "mask=(index < %d)" % (what, row, name, list(o.shape), o.shape[0])
 
+    if _TOO_LARGE.search(text):  # after what a trip alone needs has been folded
+        used = [p.object for r in t.records if isinstance(r, Instruction) for p in r.operands.values() if p.object.space != "hbm"]
+        o = max(used, key=lambda o: o.size * o.dtype.itemsize)
+        return "%s:%d: the kernel's tiles need more than 1 GiB at one time, the largest is '%s' %s: loop over parts of it, or keep it in a tensor in HBM " \
+               "(nl.ndarray(..., buffer=nl.hbm))" % (*o.where, o.name, list(o.shape))
     return _OUTSIDE.sub(outside, located(text))
 
 
