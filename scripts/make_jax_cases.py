@@ -591,7 +591,10 @@ def complex_infinite():
 
 
 def main():
-    where, names = sys.argv[1], sys.argv[2:] or list(CASES)
+    where, names = sys.argv[1] if len(sys.argv) > 1 else "-", sys.argv[2:] or list(CASES)
+    unknown = [name for name in names if name not in CASES]
+    if where.startswith("-") or unknown:
+        sys.exit(__doc__ + "".join("no case '%s'\n" % name for name in unknown) + "cases: " + " ".join(CASES))
     for name in names:
         f, arguments = CASES[name]()
         leaves, tree = jax.tree.flatten(arguments)
