@@ -12,7 +12,10 @@ struct value *generation_rows(struct generation *g, struct value *x)
     struct value *shape[] = {b_dim(b, x, 0), g->beams, rest};
     struct value *y = b_2(b, OP_expand, row, b_concat(b, shape, 3, 0));
     g->beams = b_dim(b, y, 1); /* of one name, now that it has one */
-    return b_reshape(b, y, b_concat(b, (struct value *[]){b_i64(b, -1), rest}, 2, 0));
+    struct value *whole[] = {b_mul(b, b_dim(b, y, 0), g->beams), rest}; /* of no elements -1 could be any number */
+    struct attrs a = {0};
+    attr_set_int(&b->g->arena, &a, "allowzero", 1);
+    return b_op(b, OP_reshape, (struct value *[]){y, b_concat(b, whole, 2, 0)}, 2, &a);
 }
 
 struct value *generation_logits(struct generation *g, struct value *all)

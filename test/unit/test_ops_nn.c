@@ -330,6 +330,12 @@ static void test_sdpa(void **state)
     attr_set_int(&t.arena, &t.attrs, "causal", 1);
     run(&t, OP_sdpa, 1);
     want(&t, 0, DIMS(1, 2, 1), (double[]){10, 10 + 10 * b});
+    op_test_clear(&t); /* of no keys, the sum over nothing */
+    op_test_in(&t, DT_F64, DIMS(1, 2, 1), (double[]){1, 2});
+    op_test_in(&t, DT_F64, DIMS(1, 0, 1), NULL);
+    op_test_in(&t, DT_F64, DIMS(1, 0, 1), NULL);
+    run(&t, OP_sdpa, 1);
+    want(&t, 0, DIMS(1, 2, 1), (double[]){0, 0});
     op_test_clear(&t);
 }
 

@@ -54,10 +54,10 @@ bool infer_sdpa(struct infer *f)
 }
 
 /* In place: exp(v - the largest); their sum. A line that is wholly minus infinity gives NaN, as the
- * formula says, or (hidden_are_zero) weights of 0. */
+ * formula says, or (hidden_are_zero) weights of 0. Of no keys the sum of weighted values is 0. */
 static double weigh_line(double *v, int64_t n, bool hidden_are_zero)
 {
-    double max = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = n ? 0 : 1;
     for (int64_t i = 0; i < n; i++)
         max = v[i] > max ? v[i] : max;
     if (hidden_are_zero && max == -INFINITY) {
