@@ -72,7 +72,7 @@ struct value *compose_interleave(struct compose *c, struct node *n)
     const struct type *t = &n->out[0]->type;
     dim_t total = t->dims[axis], nx = first->x->type.dims[axis], ny = second->x->type.dims[axis];
     if (second->low != 1 || first->low != 0 || t->rank == MAX_RANK || !dim_is_const(total) || !dim_is_const(nx) ||
-        !dim_is_const(ny) || ny < 1 || nx - ny < 0 || nx - ny > 1 || total != nx + ny)
+        !dim_is_const(ny) || ny < 1 || nx - ny < 0 || nx - ny > 1 || total - nx != ny)
         return NULL;
     for (int i = axis + 1; i < t->rank; i++)
         open += !dim_is_const(t->dims[i]);

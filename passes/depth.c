@@ -332,14 +332,16 @@ static bool pool_planes(struct depth *p, struct node *n)
     const dim_t *v = n->in[0]->type.dims, *y = n->out[0]->type.dims;
     struct depth_window d = window_along(p, n, FIRST_DEPTH, at_or(&n->attrs, "kernel_shape", 0, 1));
     struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
+    struct dim_table *t = &p->g->dims;
     bool known = dim_is_const(v[N]);
     struct value *x = n->in[0];
     why(p->o, n, "depth.planes", "along the depth, then over planes");
     if (pools_along(&d)) {
-        int64_t columns[] = {known ? v[N] * v[FIRST_CHANNELS] : -1, d.in, 1, v[FIRST_HEIGHT] * v[FIRST_WIDTH]};
+        int64_t columns[] = {known ? dim_mul(t, v[N], v[FIRST_CHANNELS]) : -1, d.in, 1,
+                             dim_mul(t, v[FIRST_HEIGHT], v[FIRST_WIDTH])};
         x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
     }
-    int64_t planes[] = {known ? v[N] : -1, v[FIRST_CHANNELS] * d.out, v[FIRST_HEIGHT], v[FIRST_WIDTH]};
+    int64_t planes[] = {known ? v[N] : -1, dim_mul(t, v[FIRST_CHANNELS], d.out), v[FIRST_HEIGHT], v[FIRST_WIDTH]};
     int64_t whole[] = {known ? v[N] : -1, y[FIRST_CHANNELS], y[FIRST_DEPTH], y[FIRST_HEIGHT], y[FIRST_WIDTH]};
     x = x ? like(p, n, emit_reshape(n, x, planes, 4, p->d), NULL, &as) : NULL;
     return node_replace(n, x ? emit_reshape(n, x, whole, RANK, p->d) : NULL);
