@@ -35,7 +35,7 @@ static void cut(struct gemm *g, int lanes)
     int64_t too_many = is_short ? SHORT_TOO_MANY_BYTES : TOO_MANY_BYTES;
     int64_t max = is_short ? SHORT_PIECE_BYTES : PIECE_BYTES;
     int64_t row = (int64_t)element_size(t->type) * ((t->columns + 15) / 16 * 16); /* what is read of one of W's */
-    bool panels = is_short && t->type == GEMM_F32 && t->w_pitch >= 2 * t->columns; /* kernels make pieces themselves */
+    bool panels = is_short && t->type == GEMM_F32 && gemm_is_part(t->w_pitch, t->columns);
     if (row * t->k <= too_many || panels)
         return;
     for (int pieces = 2; row * g->k > max && pieces <= t->k / PIECE_STEP; pieces++)

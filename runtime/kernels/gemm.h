@@ -133,6 +133,13 @@ struct gemm_block {
     const char *next, *next_end;            /* memory to prefetch meanwhile; or NULL */
 };
 
+/* W is a part of the columns of a wider matrix. Short vectors copy panels of it in pieces of k where that pays, and
+ * take it as a whole elsewhere. */
+static inline bool gemm_is_part(int w_pitch, int columns)
+{
+    return w_pitch >= 2 * columns;
+}
+
 /* Sets `next` to what follows the block's weights, as far as it has not been prefetched and comes in
  * the time of the block. line: the kernels' stream_line, or 0. */
 void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, int line, struct gemm_prefetch *prefetch);

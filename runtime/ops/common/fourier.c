@@ -21,7 +21,7 @@ static const double pi = 3.14159265358979323846;
 enum {
     MAX_FACTOR = 64,
     MAX_LINES = 8,       /* together: rows a power of two apart meet in a few places of a cache */
-    MAX_NUMBERS = 16384,/* of lines that are transformed together: in two places, half a megabyte */
+    MAX_NUMBERS = 16384, /* of lines that are transformed together: in two places, half a megabyte */
     APART = 128,         /* numbers between arrays: of a length that is a power of two, all would lie in one set */
 };
 
