@@ -172,9 +172,9 @@ class Messages(Case):
                 return out
             return body
 
-        self.told(r"tile '\w+': 240000 bytes in each partition \(60000 elements of 4\), trn1 has room for 180224 bytes \(45056 elements\): "
+        self.told(r"nl.full: tile '\w+': 240000 bytes in each partition \(60000 elements of 4\), trn1 has room for 180224 bytes \(45056 elements\): "
                   "split it, and loop over its parts", kernel(60000, 1), f32(1, 1), target="trn1")
-        self.told(r"tile '\w+': no room in sbuf: 3 tiles live together need 240000 bytes .*make tiles smaller", kernel(20000, 3), f32(1, 1), target="trn1")
+        self.told(r"nl.full: tile '\w+': no room in sbuf: 3 tiles live together need 240000 bytes .*make tiles smaller", kernel(20000, 3), f32(1, 1), target="trn1")
 
     def test_conditions(self) -> None:
         def kernel(x):
@@ -313,7 +313,7 @@ class Messages(Case):
     def test_operations(self) -> None:
         for words, f in ((r"tensor_tensor: <lambda> is not an operation .* pass one by its function, such as nl.add",
                           lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x), lambda a, b: a)),
-                         (r"tensor_reduce: <sbuf tensor .* is not an operation", lambda x: nisa.tensor_reduce(nl.load(x), nl.add, axis=1))):
+                         (r"tensor_reduce: data is add, expected a tile; is it the operation\?.*name them", lambda x: nisa.tensor_reduce(nl.load(x), nl.add, axis=1))):
             self.told(words, f, f32(8, 4))
 
     def test_functions_of_numpy(self) -> None:
@@ -336,7 +336,7 @@ class Messages(Case):
                 nl.store(out[i * 16 + p, j], nl.load(x[i * 16 + p, j], mask=mask), mask=mask)
             return out
 
-        self.told(r"operand 'src' is out of bounds: where its mask holds it reaches index 20 for axis 0 of 'x' \[20, 4\]; .*mask=\(index < 20\)", beyond, f32(20, 4))
+        self.told(r"nl.load: operand 'src' is out of bounds: where its mask holds it reaches index 20 for axis 0 of 'x' \[20, 4\]; .*mask=\(index < 20\)", beyond, f32(20, 4))
         self.told(r"mask: .*not of <sbuf .*nl.where\(condition", lambda x: nl.copy(nl.load(x), mask=nl.load(x) > 0.5), f32(8, 4))
         self.told(r"mask: .*not of an array of NumPy; .*nl.where", lambda x: nl.copy(nl.load(x), mask=np.ones((8, 4), bool)), f32(8, 4))
         self.told(r"mask: a mask of shape \(1, 2\) for a tile of shape \(8, 4\); make it of the index arrays",
@@ -439,9 +439,9 @@ class Messages(Case):
         """Of arguments that are missing, of another type, or no arguments at all: with the kernel's line."""
         for words, f in ((r"nl.sum: axis is missing: which free dims, 1 to 1", lambda x: nl.sum(nl.load(x))),
                          (r"4.0 is a float where an integer is needed", lambda x: nl.load(x[0:x.shape[0] / 2])),
-                         (r"'flot32' names no data type", lambda x: nl.zeros((8, 4), dtype="flot32")),
+                         (r"nl.zeros: 'flot32' names no data type", lambda x: nl.zeros((8, 4), dtype="flot32")),
                          (r"tensor_tensor\(\) missing 1 required", lambda x: nisa.tensor_tensor(nl.load(x), nl.load(x))),
-                         (r"nl.ndarray: shape \(-1, 4\) has a dim of size -1", lambda x: nl.zeros((-1, 4), dtype=nl.float32)),
+                         (r"nl.zeros: shape \(-1, 4\) has a dim of size -1", lambda x: nl.zeros((-1, 4), dtype=nl.float32)),
                          (r"nl.ndarray: shape \(\) has no partition dim", lambda x: nl.ndarray((), dtype=nl.float32)),
                          (r"nl.shared_constant: nowhere.npy: .*; expected an array, or the name", lambda x: nl.shared_constant("nowhere.npy")),
                          (r"nl.shared_constant: /dev/null: .*; expected an array, or the name", lambda x: nl.shared_constant("/dev/null")),
@@ -503,8 +503,8 @@ class Messages(Case):
                 same(np.array([[0, beyond]]))
         with self.assertRaisesRegex(TypeError, r"argument 'x' is an array of complex64; expected float32"):
             same(x.astype(np.complex64))
-        self.told("data type float64 is none of the machine's, .*: nl.float32, nl.bfloat16", lambda x: nl.load(x, dtype=np.float64), x)
-        self.told("data type int64 is none of the machine's", lambda x: nl.ndarray((8, 4), dtype=np.int64), x)
+        self.told("nl.load: data type float64 is none of the machine's, .*: nl.float32, nl.bfloat16", lambda x: nl.load(x, dtype=np.float64), x)
+        self.told("nl.ndarray: data type int64 is none of the machine's", lambda x: nl.ndarray((8, 4), dtype=np.int64), x)
 
     def test_arguments_that_are_written(self) -> None:
         def second(x, y):

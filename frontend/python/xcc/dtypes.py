@@ -16,6 +16,10 @@ except ImportError:  # pragma: no cover - depends on the machine
     ml_dtypes = None  # type: ignore[assignment]
 
 
+class NoDataType(TypeError):
+    """What was given names no element type."""
+
+
 def _small_float(name: str, bytes_: int) -> np.dtype:
     kind = getattr(ml_dtypes, name, None) if ml_dtypes is not None else None
     return np.dtype(kind) if kind is not None else _small_floats.record(name, bytes_)
@@ -86,7 +90,7 @@ def to_dtype(x: object) -> np.dtype:
         return np.dtype(x)  # type: ignore[arg-type, call-overload, return-value]
     except TypeError:
         if not hasattr(x, "dtype"):
-            raise TypeError("%r names no data type; nl.float32, nl.bfloat16, nl.int32 and the like do" % (x,)) from None
+            raise NoDataType("%r names no data type; nl.float32, nl.bfloat16, nl.int32 and the like do" % (x,)) from None
         return to_dtype(getattr(x, "dtype"))
 
 
@@ -180,5 +184,7 @@ class FloatInfo:
         self.dtype = d
         self.min, self.max, self.eps, self.bits = float(f.min), float(f.max), float(f.eps), int(f.bits)
         self.tiny = float(f.tiny)
+
+    __init__.__qualname__ = "nl.finfo"  # in what Python says of a missing argument
 
 

@@ -24,10 +24,10 @@ def _indirect(r: Instruction) -> Iterator[Tuple[str, int, int, int]]:
 
 
 def out_of_bounds(text: str, t: Trace) -> str:
-    """NumPy's words, which published tests look for, with the kernel's line in front, or the lines that may be meant."""
+    """NumPy's words, which published tests look for, with the kernel's line in front, or the lines that may be meant; none for another text."""
     found = _TEXT.search(text)
     if found is None:
-        return text
+        return ""
     what, words, at, size = found.group(1), found.group(2), int(found.group(3)), int(found.group(4))
     places: List[str] = []
     told: List[str] = []

@@ -9,15 +9,14 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 from .. import _arrays, _lib, dtypes
-from ._errors import NkiError, NkiIndexError, located
+from ._errors import NkiError, NkiIndexError
 from ._index import Expr, Variable
 from ._ops import BITS, COMPARES, LOGICAL
 from ._record import Dim, Instruction, LoopBegin, LoopEnd, Number, Object, Operand
+from ._told import in_its_words, told
 from ._trace import Trace
 
 _FUNCTIONS = {"shift_left": "shl", "shift_right": "shr", "bypass": "identity"}
-_TOO_LARGE = re.compile(r"tiles of more than \d+ bytes|tile \d+ of \d+ x \d+ elements is too large")
-_OUTSIDE = re.compile(r"operand '(\w+)' reaches bytes (-?\d+) to (-?\d+) of '([^']*)', which has \d+")
 _DIMS = 6  # of an access pattern
 _UNSIGNED = {dtypes.int32: dtypes.uint32, dtypes.int16: dtypes.uint16, dtypes.int8: dtypes.uint8}
 _ALIGNED = {"tensor_copy", "memset", "tensor_tensor", "tensor_scalar", "tensor_alu", "activation", "select", "dma_copy", "gather",
@@ -72,8 +71,13 @@ class Builder:
         self.numbers[o.uid] = n
         return n
 
-    def failure(self, where: Tuple[str, int] = ("", 0)) -> Exception:
-        text = told((self.lib.xcc_error() or b"").decode(errors="replace"), self.trace)
+    def failure(self, where: Tuple[str, int] = ("", 0), origin: Optional[Instruction] = None,
+                made: Optional[Instruction] = None) -> Exception:
+        text = (self.lib.xcc_error() or b"").decode(errors="replace")
+        if origin is None or made is None:
+            text = told(text, self.trace, lower)
+        else:
+            text = in_its_words(text.replace("%s:%d: " % where, "", 1), [origin], lambda _: [made])
         if where[0] and not text.startswith(where[0]):
             text = "%s:%d: %s" % (where[0], where[1], text)
         return (NkiIndexError if "out of bounds" in text else NkiError)(text)
@@ -155,7 +159,7 @@ class Builder:
         c = _lib.Instruction(i.name.encode(), len(i.operands), len(i.numbers), len(i.reals), len(i.functions),
                              *[ctypes.addressof(b) for b in self.buffers], i.engine.encode() if i.engine else None)
         if not self.lib.xcc_emit(self.kernel, ctypes.byref(c)):
-            raise self.failure(origin.where)
+            raise self.failure(origin.where, origin, i)
 
     def finish(self) -> _lib.Archive:
         a = _lib.Archive()
@@ -182,25 +186,6 @@ class Builder:
         if not s:
             raise self.failure()
         return s.decode()
-
-
-def told(text: str, t: Trace) -> str:
-    """A message of the library about a kernel, with the kernel's line in front and indices in place of bytes."""
-    def outside(found: "re.Match[str]") -> str:
-        what, first, last, name = found.group(1), int(found.group(2)), int(found.group(3)), found.group(4)
-        o = next((o for o in t.objects if o.name == name and o.space == "hbm"), None)
-        if o is None or not o.shape:
-            return found.group(0)
-        row = (first if first < 0 else last) // o.dtype.itemsize // (o.elements // o.shape[0])
-        return "operand '%s' is out of bounds: where its mask holds it reaches index %d for axis 0 of '%s' %s; cut what lies beyond by " \
-               "mask=(index < %d)" % (what, row, name, list(o.shape), o.shape[0])
-
-    if _TOO_LARGE.search(text):  # after what a trip alone needs has been folded
-        used = [p.object for r in t.records if isinstance(r, Instruction) for p in r.operands.values() if p.object.space != "hbm"]
-        o = max(used, key=lambda o: o.size * o.dtype.itemsize)
-        return "%s:%d: the kernel's tiles need more than 1 GiB at one time, the largest is '%s' %s: loop over parts of it, or keep it in a tensor in HBM " \
-               "(nl.ndarray(..., buffer=nl.hbm))" % (*o.where, o.name, list(o.shape))
-    return _OUTSIDE.sub(outside, located(text))
 
 
 # -- rows of the instruction set --------------------------------------------------------------------------------------

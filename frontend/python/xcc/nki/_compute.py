@@ -10,7 +10,7 @@ from .. import dtypes
 from ._core import (Shape, aligned, as_tile, emit, emit_copy, emit_fill, emit_iota, is_number, number, place, predicate_tile, result,
                     shape_on_chip)
 from ._errors import NkiTypeError, error, shape_error, warn
-from ._index import Expr, Mask, broadcast_shapes
+from ._index import Expr, Mask, broadcast_shapes, to_int
 from ._mask import Region, region_of
 from ._move import broadcast_to, copy, flat_out, on_sbuf, transposed, two_dims
 from ._ops import BITS, COMPARES, LOGICAL, NEUTRAL, is_unary, op_name
@@ -43,6 +43,7 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
+    check_pairs(op, api)
     _check_bits(op, api, a, b)
     a, b = spread(a, shape, api), spread(b, shape, api)
     if op in _BY_SIZE:
@@ -56,6 +57,13 @@ def emit_binary(dst: View, op: str, a: View, b: View, api: str, region: Optional
         return
     emit("tensor_tensor", {"dst": place(dst, shape, region, api, "dst"), "a": place(a, shape, region, api, "data1"),
                            "b": place(b, shape, region, api, "data2")}, api, functions={"op": op}, engine=engine)
+
+
+def check_pairs(op: str, api: str, which: str = "op") -> None:
+    """What takes one operand is no operation of two tiles."""
+    if is_unary(op) and op not in ("bypass", "identity"):
+        raise error(api, "%s is %s, which takes one operand, expected one of two, such as nl.add: of one tile it is nisa.activation" % (which, op),
+                    NkiTypeError)
 
 
 def _check_bits(op: str, api: str, *operands: Any) -> None:
@@ -117,6 +125,8 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
         op, scalar, reverse = ops[k] if k < len(ops) else ("identity", 0.0, False)
         if op == "rsqrt" or is_unary(op):
             scalar = 0.0
+        if scalar is None:
+            raise error(api, "operand%d is missing: op%d is %s, which takes two operands" % (k, k, op), NkiTypeError)
         functions["op%d" % k] = op
         numbers["reverse%d" % k] = int(bool(reverse))
         if isinstance(scalar, View):
@@ -125,7 +135,7 @@ def emit_scalars(dst: View, src: View, ops: Sequence[Tuple[str, Optional[Scalar]
             operands[what] = place(spread(scalar, shape, api), shape, region, api, what)
             reals["scalar%d" % k] = 0.0
         else:
-            reals["scalar%d" % k] = number(0.0 if scalar is None else scalar, api)
+            reals["scalar%d" % k] = number(scalar, api)
     if reduced is not None:
         operands["reduced"] = place(reduced, (shape[0], 1), None, api, "reduce_res")
         functions["reduce"] = reduce_op
@@ -306,7 +316,7 @@ def free_axes(axis: Any, rank: int, api: str) -> List[int]:
         two = {"nl.max": "nl.maximum", "nl.min": "nl.minimum", "nl.sum": "nl.add", "nl.prod": "nl.multiply"}.get(api)
         raise error(api, "axis is %s, expected which free dims are reduced, such as 1%s" % (
             "a tile" if isinstance(axis, View) else repr(axis), two and "; of two operands element by element it is %s(x, y)" % two or ""), NkiTypeError)
-    given = [int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    given = [to_int(a) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
     for a in given:
         if not -rank <= a < rank:
             raise error(api, "axis %d of a tile of %d dims; free axes are 1 to %d" % (a, rank, rank - 1), NkiTypeError)
@@ -329,7 +339,7 @@ def emit_reduce(dst: View, op: str, src: View, axes: Sequence[int], api: str, re
                 fresh: bool = False) -> None:
     """dst = reduction of src over free axes; masked elements do not take part, and where none does, dst keeps what it has, or in one that is
     fresh has the reduction of nothing."""
-    if is_unary(op) or op in COMPARES:
+    if is_unary(op) or op in COMPARES or op not in NEUTRAL:
         raise error(api, "op is '%s', which is no reduction; expected nl.add, nl.multiply, nl.maximum, nl.minimum or the like" % op, NkiTypeError)
     shape = shape_on_chip(src)
     if region is not None and region.empty:
@@ -368,6 +378,8 @@ def reduce(op: str, x: object, axis: Any, dtype: object = None, mask: object = N
     x = as_tile(x, api, "data")
     shape = shape_on_chip(x)
     axes = free_axes(axis, len(shape), api)
+    if 0 in shape:
+        raise error(api, "a tile of shape %s has no elements: is a slice empty?" % (shape,), NkiTypeError)
     region = region_of(mask, shape)
     d = x.dtype if dtype is None else dtypes.to_dtype(dtype)
     dst = result(reduced_shape(shape, axes, keepdims), d)

@@ -85,6 +85,7 @@ def place(view: View, shape: Shape, region: Optional[Region], api: str, what: st
         index = (-1, step, Operand(tile.object, tile.dtype, tile.offset, ((1, 1),)), limit)
     o = Operand(view.object, view.dtype, offset, tuple(dims), tuple(clips), index)
     o.cut = region is not None and len(shape) > 0 and region.starts[0] > 0
+    o.what = "" if what == "operand" else what
     return o
 
 
@@ -165,10 +166,11 @@ def is_number(x: object) -> bool:
 def number(x: object, api: str) -> float:
     if isinstance(x, Expr):
         return x.__index__()
-    if isinstance(x, np.ndarray):
-        x = x.reshape(-1)[0]
-    v = float(x)  # type: ignore[arg-type]
-    return v
+    if not is_number(x) or isinstance(x, (complex, np.complexfloating)):
+        what = "an array of shape %s" % (x.shape,) if isinstance(x, np.ndarray) else getattr(x, "__name__", None) or repr(x)
+        raise error(api, "%s is given where a number is expected%s" % (
+            what, "; pass it to the kernel as an argument, and load it" if isinstance(x, np.ndarray) else ""), NkiTypeError)
+    return float(x.reshape(-1)[0] if isinstance(x, np.ndarray) else x)  # type: ignore[arg-type]
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------

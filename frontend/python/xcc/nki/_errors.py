@@ -22,6 +22,10 @@ _BETWEEN = (_HERE,) + _NUMPY  # np.sum(tile) comes back here
 class NkiError(Exception):
     """A kernel breaks a rule of the interface or of the target."""
 
+    place = ""  # "FILE:LINE: ", where that is in front of the text
+    api: Optional[str] = ""  # what was called; None: not known where the error was made
+    callee: Optional[str] = None  # the last function of the interface that it left
+
 
 class NkiTypeError(NkiError, TypeError):
     """A wrong argument."""
@@ -86,8 +90,10 @@ def user_location() -> Tuple[str, int]:
 
 def error(api: Optional[str], text: str, kind: type = NkiError) -> Exception:
     """An exception with the kernel's file and line in front; to be raised by the caller."""
-    file, line = user_location()
-    return kind("%s:%d: %s%s" % (file, line, api + ": " if api else "", text))
+    place = "%s:%d: " % user_location()
+    e = kind("%s%s%s" % (place, api + ": " if api else "", text))
+    e.place, e.api = place, api  # type: ignore[attr-defined]
+    return e
 
 
 def shape_error(api: Optional[str], what: str, found: Sequence[int], expected: Sequence[int], whose: str = "") -> Exception:

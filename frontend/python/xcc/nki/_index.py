@@ -525,7 +525,10 @@ def to_int(x: object) -> int:
     """An integer of any kind; symbolic ones are asked for."""
     if isinstance(x, float):
         raise error(None, "%r is a float where an integer is needed; // divides integers" % x, NkiTypeError)
-    return operator.index(x)  # type: ignore[arg-type]
+    try:
+        return operator.index(x)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(None, "%r is %s where an integer is needed" % (x, type(x).__name__), NkiTypeError) from None
 
 
 class arange:  # noqa: N801 - a name of the interface
@@ -594,6 +597,8 @@ class ds:  # noqa: N801 - a name of the interface
     def __init__(self, start: object, size: object):
         self.start = start
         self.size = size
+
+    __init__.__qualname__ = "nl.ds"  # in what Python says of a missing argument
 
     def __repr__(self) -> str:
         return "ds(%r, %r)" % (self.start, self.size)

@@ -1,43 +1,67 @@
-"""Keyword arguments that nobody takes: beta 1 accepts any, and so hides what is misspelt. Here they are told of."""
+"""What stands between kernels and the functions of nl and nisa: it tells of arguments that a function does not take.
+
+Keyword arguments that nobody takes are warned of: beta 1 accepts any, and so hides what is misspelt."""
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
-from typing import Any, Callable, Dict
+from itertools import chain
+from typing import Any, Callable, Dict, FrozenSet
 
+from ._arguments import CAUGHT, in_words, kinds_of, refuse
 from ._errors import NkiTypeError, error, warn
 from ._tensor import View
-from ._trace import need_trace
+from ._trace import current, need_trace
 
 # What changes where or when something runs, or how the compiler treats it, but not what is computed.
-_HINTS = {
+_HINTS = frozenset((
     "name", "engine", "mode", "mask", "dtype", "precise_schedule", "max_free_vec_size", "lazy_initialization", "parallel_reduce", "asynchronous",
     "dge_mode", "oob_mode", "perf_mode", "tile_position", "tile_size", "psum_accumulate_flags", "compute_dtype", "directives", "address",
     "alignment", "attributes", "priority", "keepdims", "unique_indices", "enable_out_of_bound_check", "overwrite", "prefix", "print_prefix",
     "buffer", "show_compiler_tb", "data_type", "axis", "tensor",
-}
-_OF_BETA1 = {"mask", "dtype"}  # nki 0.6 has views and the destination's type instead
+))
+_OF_BETA1 = frozenset(("mask", "dtype"))  # nki 0.6 has views and the destination's type instead
 _ABSENT = object()
 
 
 def check_keywords(names: Dict[str, Any], module: str, prefix: str) -> None:
-    """Makes the functions of a module warn of keyword arguments that are no parameters and no hints."""
+    """Makes the functions of a module tell of arguments of another kind, and warn of keyword arguments that are no parameters and no hints."""
     for name, f in list(names.items()):
-        if inspect.isfunction(f) and f.__module__.startswith("xcc.nki") and not name.startswith("_"):
-            parameters = inspect.signature(f).parameters
-            if any(p.kind == p.VAR_KEYWORD for p in parameters.values()) and f.__module__ == module:
-                f = _checked(f, "%s.%s" % (prefix, name), set(parameters), _HINTS - (_OF_BETA1 if module.endswith("v06.isa") else set()))
-                names[name] = _written(f, name) if module.endswith("v06.isa") and next(iter(parameters)) == "dst" else f
+        if inspect.isfunction(f) and f.__module__.startswith("xcc.nki") and not name.startswith("_") and not hasattr(f, "__wrapped__") \
+                and not any(str(p.annotation).startswith("Callable") for p in inspect.signature(f).parameters.values()):
+            names[name] = checked(f, prefix, name, _HINTS - (_OF_BETA1 if module.endswith("v06.isa") else frozenset()))
+            first = next(iter(inspect.signature(f).parameters.values()), None)
+            if module.endswith("v06.isa") and first is not None and first.name == "dst" and first.annotation == "_View":
+                names[name] = _written(names[name], name)
 
 
-def _checked(f: Callable[..., Any], api: str, parameters: set, hints: set) -> Callable[..., Any]:
+def checked(f: Callable[..., Any], prefix: str, name: str, hints: FrozenSet[str] = frozenset()) -> Callable[..., Any]:
+    parameters = inspect.signature(f).parameters
+    order = [p.name for p in parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+    kinds = kinds_of(f, f.__module__.endswith("_math"))
+    known = set(parameters) if any(p.kind == p.VAR_KEYWORD for p in parameters.values()) else None
+    full = "%s.%s" % (prefix, name)
+    api = full if prefix == "nl" else name
+
     @functools.wraps(f)
     def g(*args: Any, **kw: Any) -> Any:
-        for k in kw:
-            if k not in parameters and k not in hints and (kw[k] is not None or k not in _HINTS):
-                _warn(api, k, parameters | hints)
-        return f(*args, **kw)
+        if known is not None:
+            for k in kw:
+                if k not in known and k not in hints and (kw[k] is not None or k not in _HINTS):
+                    _warn(full, k, known | hints)
+        if current() is None:
+            return f(*args, **kw)
+        for k, x in chain(zip(order, args), kw.items()):
+            if k in kinds and not kinds[k].takes(x):
+                refuse(api, k, x, kinds[k])
+        try:
+            return f(*args, **kw)
+        except CAUGHT as e:
+            said = in_words(e, api, dict(zip(order, args), **kw))
+            if said is e:
+                raise
+        raise said
 
     return g
 

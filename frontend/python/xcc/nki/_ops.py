@@ -1,7 +1,7 @@
 """Names of operations: what kernels pass as `op` (nl.add, np.add, "add") and what the library calls them."""
 from __future__ import annotations
 
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from ._errors import NkiTypeError, error
 
@@ -41,7 +41,7 @@ NEUTRAL: Dict[str, float] = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min"
                              "logical_and": 1, "logical_or": 0, "logical_xor": 0, "sub": 0.0, "abs_max": 0.0, "abs_min": float("inf")}
 
 
-def op_name(op: Any, api: str = "op") -> str:
+def op_name(op: Any, api: Optional[str] = None) -> str:
     """The library's name of an operation given as a function of nl or NumPy, or by name."""
     name = op if isinstance(op, str) else getattr(op, "__name__", None)
     if isinstance(name, str):

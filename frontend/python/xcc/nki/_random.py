@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Tuple
 
 from .. import dtypes
-from ._compute import Scalar, spread
+from ._compute import Scalar, spread, vector
 from ._core import emit, emit_copy, number, place, result, shape_on_chip
 from ._errors import NkiTypeError, error
 from ._index import Expr
@@ -128,7 +128,7 @@ def emit_dropout(dst: View, src: View, prob: Scalar, api: str, region: Optional[
     operands = {"dst": place(dst, shape, region, api, "dst"), "src": place(src, shape, region, api, "data"), **seeds}
     reals = {"rate": 0.0}
     if isinstance(prob, View):
-        operands["probability"] = place(spread(prob, shape, api), shape, region, api, "prob")
+        operands["probability"] = place(spread(vector(prob, shape, api, "prob"), shape, api), shape, region, api, "prob")
     else:
         reals["rate"] = number(prob, api)
         if not 0 <= reals["rate"] <= 1:

@@ -57,7 +57,7 @@ class Operand:
     0 <= index[i] < limit. dim -1: one index for all.
     """
 
-    __slots__ = ("object", "dtype", "offset", "dims", "clips", "index", "cut")
+    __slots__ = ("object", "dtype", "offset", "dims", "clips", "index", "cut", "what")
 
     def __init__(self, obj: Object, dtype: np.dtype, offset: Number, dims: Tuple[Dim, ...],
                  clips: Tuple[Tuple[int, Number], ...] = (), index: Optional[Tuple[int, int, "Operand", int]] = None):
@@ -68,6 +68,7 @@ class Operand:
         self.clips = clips
         self.index = index
         self.cut = False  # a mask leaves out its first partitions
+        self.what = ""  # what the kernel calls it: the name of an argument
 
     @property
     def counts(self) -> Tuple[int, ...]:

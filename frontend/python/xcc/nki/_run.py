@@ -12,7 +12,7 @@ import numpy as np
 from .. import _arrays, _lib, dtypes
 from . import _coverage, _pack, _share, _shrink, _tree
 from ..model import Model
-from ._build import Builder, told
+from ._build import Builder, lower
 from ._core import emit_dma, shape_on_chip
 from ._enums import machine_name, target_of
 from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
@@ -26,6 +26,7 @@ from ._races import warn_of_races, warn_of_scopes
 from ._record import Instruction, Object
 from ._start import stage
 from ._tensor import View
+from ._told import told
 from ._trace import Trace, Traced, current, full_view, trace_kernel
 
 
@@ -176,8 +177,8 @@ class Compiled:
             outputs = self.model().run(self.arrays(leaves))
         except _lib.XccError as e:
             if "out of bounds" in str(e):  # NumPy's exception and words, as kernels' tests expect them
-                raise IndexError(out_of_bounds(str(e), self.trace)) from None
-            raise NkiError(told(str(e), self.trace)) from None
+                raise IndexError(out_of_bounds(str(e), self.trace) or told(str(e), self.trace, lower)) from None
+            raise NkiError(told(str(e), self.trace, lower)) from None
         of = {o.uid: a for o, a in zip(self.results, outputs)}
         for x, o in zip(leaves, self.inputs):
             if o.written and o.uid in of:

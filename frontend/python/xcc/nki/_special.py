@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .. import dtypes
-from ._compute import (Scalar, emit_activation, emit_binary, emit_reduce, emit_scalars, free_axes, reduced_shape, spread, vector)
+from ._compute import (Scalar, check_pairs, emit_activation, emit_binary, emit_reduce, emit_scalars, free_axes, reduced_shape, spread, vector)
 from ._core import (Shape, _predicate, aligned, as_tile, emit, emit_copy, emit_dma, emit_fill, emit_iota, is_number, number, place, result,
                     shape_on_chip)
 from ._errors import NkiTypeError, error
@@ -149,7 +149,7 @@ def seen_as_rows(res: View, p: int) -> View:
     shape = shape_on_chip(res)
     live = [n for n in shape[1:] if n != 1]
     if live or shape[0] != p:
-        raise error("reduce_res", "has shape %s, expected (%d, 1)" % (shape, p), NkiTypeError)
+        raise error(None, "reduce_res has shape %s, expected (%d, 1)" % (shape, p), NkiTypeError)
     return View(res.object, res.dtype, res.offset, (res.dims[res.blocks], (1, 1)), 0)
 
 
@@ -178,6 +178,8 @@ def emit_scan(dst: View, a: View, b: View, initial: Scalar, op0: str, op1: str, 
     shape = shape_on_chip(dst)
     if region is not None and region.empty:
         return
+    check_pairs(op0, api, "op0")
+    check_pairs(op1, api, "op1")
     x, y = spread(a, shape, api), spread(b, shape, api)
     if cuts_deep(region):
         dst, x, y = cut(dst, region, api), cut(x, region, api), cut(y, region, api)
@@ -209,6 +211,8 @@ def emit_bn_stats(dst: View, src: View, api: str, region: Optional[Region] = Non
     src, (d, done) = two_dims(src, api, "data"), flat_out(dst, api, region is not None)
     if src.shape[1] > 512:
         raise error(api, "data has %d elements per partition, at most 512; split it and combine with bn_aggr" % src.shape[1], NkiTypeError)
+    if src.size == 0:
+        raise error(api, "data has no elements: is a slice empty?", NkiTypeError)
     emit("bn_stats6", {"dst": place(d, (src.shape[0], 6), _row_region(region, (src.shape[0], 6), api), api, "dst"),
                        "src": place(src, src.shape, region, api, "data")}, api)
     done()
@@ -218,7 +222,7 @@ def emit_bn_aggr(dst: View, src: View, api: str, region: Optional[Region] = None
     """dst[p] = mean, variance of groups of count, mean, variance * count."""
     src, dst, region = _cut_rows(src, dst, region, api)
     src, (d, done) = two_dims(src, api, "data"), flat_out(dst, api, region is not None)
-    if src.shape[1] % 3:
+    if src.shape[1] % 3 or not src.size:
         raise error(api, "data has %d elements per partition, expected groups of three (count, mean, variance * count)" % src.shape[1],
                     NkiTypeError)
     emit("bn_aggr", {"dst": place(d, (src.shape[0], 2), _row_region(region, (src.shape[0], 2), api), api, "dst"),
@@ -532,6 +536,10 @@ def emit_cumulative(dst: View, src: View, op0: str, op1: str, imm0: Scalar, imm1
     s, (d, done) = two_dims(src, api, "src"), flat_out(dst, api)
     p, n = s.shape
     rows = register("dve", p, api)
+    check_pairs(op0, api, "op0")
+    for what, imm in ("imm0", imm0), ("imm1", imm1):
+        if isinstance(imm, View):
+            vector(imm, (p, n), api, what)
     operand = imm0 if isinstance(imm0, View) else result((p, 1), dtypes.float32)
     if not isinstance(imm0, View):
         emit_fill(operand, number(imm0, api), api)

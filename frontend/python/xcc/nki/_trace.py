@@ -119,10 +119,10 @@ class Trace:
             sizes.append(1)
         p = sizes[blocks]
         if p > 128:
-            raise error("nl.ndarray", "a tile of shape %s has %d partitions, at most 128; put the rest into the free dims, or loop"
+            raise error(None, "a tile of shape %s has %d partitions, at most 128; put the rest into the free dims, or loop"
                         % (tuple(sizes), p), NkiTypeError)
         if any(n <= 0 for n in sizes):
-            raise error("nl.ndarray", "shape %s has a dim of size %d; sizes are positive%s" %
+            raise error(None, "shape %s has a dim of size %d; sizes are positive%s" %
                         (tuple(sizes), min(sizes), ": is a slice empty?" if min(sizes) == 0 else ""), NkiTypeError)
         free = math.prod(sizes[blocks + 1:])
         count = math.prod(sizes[:blocks])

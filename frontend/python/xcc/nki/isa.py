@@ -81,21 +81,26 @@ def dma_transpose(src: _View, *, axes: Any = None, mask: Any = None, dtype: Any 
 def activation(op: Any, data: _View, *, bias: Any = None, scale: Any = 1.0, reduce_op: Any = None, reduce_res: Any = None,
                reduce_cmd: Any = reduce_cmd.idle, mask: Any = None, dtype: Any = None, **kw: Any) -> _View:
     """op(data * scale + bias), bias (P, 1), scale a number or (P, 1); perhaps the rows' sums into reduce_res."""
-    data = _as_tile(data, "activation", "data")
+    return _activated(op, data, bias, scale, reduce_op, reduce_res, reduce_cmd, mask, dtype, "activation")
+
+
+def _activated(op: Any, data: _View, bias: Any, scale: Any, reduce_op: Any, reduce_res: Any, command: Any, mask: Any, dtype: Any,
+               api: str) -> _View:
+    data = _as_tile(data, api, "data")
     shape = _shape_on_chip(data)
     region, sub = _where(mask, shape)
     out = _result(shape, _type(dtype, data.dtype))
-    activate(out, _op_name(op, "activation"), data, scale, bias, sub, reduce_op, reduce_res, _command(reduce_cmd), "activation")
+    _activate(out, _op_name(op, api), data, scale, bias, sub, reduce_op, reduce_res, _command(command), api)
     return _done(out, region)
 
 
-def activate(out: _View, op: str, data: _View, scale: Any, bias: Any, region: Optional[_Region], reduce_op: Any, reduce_res: Any,
+def _activate(out: _View, op: str, data: _View, scale: Any, bias: Any, region: Optional[_Region], reduce_op: Any, reduce_res: Any,
              command: Optional[str], api: str) -> None:
     """out = op(data * scale + bias), and what reduce_cmd asks for."""
     op = "relu" if op == "prelu" else op  # its slope is activate2's to give, 0 elsewhere
-    if isinstance(bias, (int, float)):
+    if bias is not None and not isinstance(bias, _View):
         b = _result((_shape_on_chip(data)[0], 1), _dtypes.float32)
-        _emit_fill(b, float(bias), api)
+        _emit_fill(b, _number(bias, api), api)
         bias = b
     wants = reduce_res is not None or command not in (None, "idle")
     if not wants:
@@ -123,8 +128,7 @@ def activate(out: _View, op: str, data: _View, scale: Any, bias: Any, region: Op
 def activation_reduce(op: Any, data: _View, *, reduce_op: Any, reduce_res: _View, bias: Any = None, scale: Any = 1.0, mask: Any = None,
                       dtype: Any = None, **kw: Any) -> _View:
     """activation, with the rows' sums in reduce_res."""
-    return activation(op, data, bias=bias, scale=scale, reduce_op=reduce_op, reduce_res=reduce_res, reduce_cmd=reduce_cmd.reset_reduce,
-                      mask=mask, dtype=dtype)
+    return _activated(op, data, bias, scale, reduce_op, reduce_res, reduce_cmd.reset_reduce, mask, dtype, "activation_reduce")
 
 
 def tensor_tensor(data1: _View, data2: _View, op: Any, *, dtype: Any = None, mask: Any = None, engine: Any = None, **kw: Any) -> _View:
@@ -273,7 +277,7 @@ def range_select(*, on_true_tile: _View, comp_op0: Any, comp_op1: Any, bound0: A
     region, sub = _where(mask, shape)
     out = _result(shape, _type(dtype, src.dtype))
     value, separate = _special.in_f32(out, sub)
-    _special.emit_range_select(value, src, _op_name(comp_op0), _op_name(comp_op1), bound0, bound1, range_start,
+    _special.emit_range_select(value, src, _op_name(comp_op0, api), _op_name(comp_op1, api), bound0, bound1, range_start,
                                _number(on_false_value, api), api, sub)
     command = _command(reduce_cmd)
     if reduce_res is not None or command != "idle":

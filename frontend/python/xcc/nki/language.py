@@ -18,7 +18,7 @@ from ._core import result as _result, shape_on_chip as _shape_on_chip
 from ._enums import skips as _skips
 from ._errors import NkiError, NkiTypeError, error as _error, module_names as _module_names, warn as _warn
 from ._index import Expr as _Expr, Mask as _Mask, arange, ds, mgrid, to_int as _to_int
-from ._keywords import check_keywords as _check_keywords
+from ._keywords import check_keywords as _check_keywords, checked as _checked
 from ._mask import Region as _Region, region_of as _region_of
 from ._ops import op_name as _op_name
 from ._run import GridDim as spmd_dim
@@ -117,7 +117,9 @@ class _Ndarray(type):
 
     def __call__(cls, shape: Any, dtype: Any = float32, buffer: Any = None, name: Optional[str] = None, lazy_initialization: Any = False,  # noqa: N805
                  address: Any = None, **kw: Any) -> tensor:
-        return _ndarray(shape, dtype, buffer, name)
+        return _new(shape, dtype, buffer, name)
+
+    __call__.__qualname__ = "nl.ndarray"  # in what Python says of a missing argument
 
     def __instancecheck__(cls, x: object) -> Any:  # noqa: N805
         return isinstance(x, tensor)
@@ -505,4 +507,5 @@ def _unavailable(name: str) -> Callable[..., Any]:
 gemm_grid, gemm_stationary_grid = _unavailable("gemm_grid"), _unavailable("gemm_stationary_grid")
 
 _check_keywords(globals(), __name__, "nl")
+_new = _checked(_ndarray, "nl", "ndarray")
 __getattr__ = _module_names(__name__, "nl")

@@ -188,15 +188,18 @@ def tensor_tensor_scan(dst: _View, data0: _View, data1: _View, initial: Any, op0
 def activation(dst: _View, op: Any, data: _View, bias: Any = None, scale: Any = 1.0, reduce_op: Any = None, reduce_res: Any = None,
                reduce_cmd: Any = reduce_cmd.idle, name: Any = None, **kw: Any) -> None:
     """dst = op(data * scale + bias); perhaps the rows' sums into reduce_res."""
-    data = _as_tile(data, "activation", "data")
-    dst, data = _same_elements(dst, data)
-    _beta.activate(dst, _op_name(op, "activation"), data, scale, bias, None, reduce_op, reduce_res, _command(reduce_cmd), "activation")
+    _activated(dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd, "activation")
+
+
+def _activated(dst: _View, op: Any, data: _View, bias: Any, scale: Any, reduce_op: Any, reduce_res: Any, command: Any, api: str) -> None:
+    dst, data = _same_elements(dst, _as_tile(data, api, "data"))
+    _beta._activate(dst, _op_name(op, api), data, scale, bias, None, reduce_op, reduce_res, _command(command), api)
 
 
 def activation_reduce(dst: _View, op: Any, data: _View, reduce_op: Any, reduce_res: _View, bias: Any = None, scale: Any = 1.0,
                       name: Any = None, **kw: Any) -> None:
     """activation, with the rows' sums in reduce_res."""
-    activation(dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd.reset_reduce)
+    _activated(dst, op, data, bias, scale, reduce_op, reduce_res, reduce_cmd.reset_reduce, "activation_reduce")
 
 
 def exponential(dst: _View, src: _View, max_value: Any = 0.0, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle,

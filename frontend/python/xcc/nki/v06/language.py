@@ -8,6 +8,7 @@ from .. import language as _beta
 from .._buffers import Buffer as MemoryRegion  # noqa: F401
 from .._errors import module_names as _module_names
 from .._index import Expr as _Expr
+from .._keywords import check_keywords as _check_keywords
 from .._tensor import View as _View
 from ..language import *  # noqa: F401,F403
 from ..language import _LoopRange, arange, mgrid, par_dim  # noqa: F401
@@ -76,7 +77,8 @@ def prelu(x: Any, *args: Any, **kw: Any) -> Any:
 def _ordered(name: str, *parameters: str, **beta: str) -> None:
     """Gives a function of beta 1 the parameters of nki 0.6, in their order. beta: what beta 1 calls a parameter."""
     f = getattr(_beta, name)
-    own = set(inspect.signature(f).parameters)
+    given = inspect.signature(f).parameters
+    own = set(given)
 
     def g(*args: Any, **kw: Any) -> Any:
         kw.update(zip(parameters, args))
@@ -86,9 +88,10 @@ def _ordered(name: str, *parameters: str, **beta: str) -> None:
 
     g.__name__ = g.__qualname__ = name
     g.__doc__ = f.__doc__
-    needed = {p.name for p in inspect.signature(f).parameters.values() if p.default is p.empty}
+    needed = {p.name for p in given.values() if p.default is p.empty}
     g.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
-        inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=inspect.Parameter.empty if beta.get(p, p) in needed else None)
+        inspect.Parameter(p, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=inspect.Parameter.empty if beta.get(p, p) in needed else None,
+                          annotation=given[beta.get(p, p)].annotation if beta.get(p, p) in given else Any)
         for p in parameters])
     globals()[name] = g
 
@@ -134,4 +137,5 @@ def shared_identity_matrix(n: int, dtype: Any = _beta.uint8, dst: Optional[_View
     return dst
 
 
+_check_keywords(globals(), __name__, "nl")
 __getattr__ = _module_names(__name__, "nl")
