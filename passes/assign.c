@@ -87,3 +87,37 @@ struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
             return NULL;
     return emit(n, OP_concat, parts, nparts, &as, n->name, d);
 }
+
+/* The starts of a window in x, each moved so that it fits, as running does it. */
+static bool window_box(const struct value *starts, const struct type *x, const int64_t *sizes, struct assigned_box *b)
+{
+    if (!starts->constant || starts->constant->kind != VK_TENSOR || x->rank < 1 || !type_is_static(x) ||
+        tensor_count(starts->constant) != x->rank)
+        return false;
+    b->depth = x->rank;
+    for (int a = 0; a < x->rank; a++) {
+        int64_t start = tensor_i64(starts->constant, a), max = x->dims[a] - sizes[a];
+        b->start[a] = start < 0 ? 0 : start > max ? max : start;
+        b->count[a] = sizes[a];
+    }
+    return true;
+}
+
+struct value *known_slice(struct graph *g, struct node *n, struct diag *d)
+{
+    struct assigned_box b;
+    int count, axes = 0;
+    const int64_t *sizes = attr_ints(&n->attrs, "sizes", &count);
+    const struct type *x = &n->in[0]->type;
+    int64_t from[MAX_RANK], to[MAX_RANK], along[MAX_RANK];
+    if (count != x->rank || !window_box(n->in[1], x, sizes, &b))
+        return NULL;
+    for (int a = 0; a < b.depth; a++)
+        if (b.count[a] != x->dims[a])
+            from[axes] = b.start[a], to[axes] = b.start[a] + b.count[a], along[axes++] = a;
+    if (!axes)
+        return n->in[0];
+    struct value *in[] = {n->in[0], constant_i64s(g, from, axes), constant_i64s(g, to, axes),
+                          constant_i64s(g, along, axes)};
+    return emit(n, OP_slice, in, 4, NULL, n->name, d);
+}

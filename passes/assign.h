@@ -12,4 +12,7 @@
  * failure. */
 struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d);
 
+/* A dynamic_slice with constant starts is a slice. (A dynamic_update_slice is left: it may write in place.) */
+struct value *known_slice(struct graph *g, struct node *n, struct diag *d);
+
 #endif

@@ -305,6 +305,7 @@ static const struct {
     {OP_bitnot, twice},
     {OP_where, where},
     {OP_scatter_nd, slice_assignment},
+    {OP_dynamic_slice, known_slice},
     {OP_add, neutral_element},
     {OP_sub, neutral_element},
     {OP_mul, neutral_element},

@@ -19,15 +19,13 @@ static bool axis_of(const struct node *n, int rank, int *axis)
     return a >= 0 && a < rank;
 }
 
-/* A copy over the dims of the part, which is a value; the other one is the whole. */
-static struct move part_move(struct lowering *l, struct value *part, struct value *whole,
-                             bool onto_whole)
+/* A copy over the dims of the part, which is a value; the other one is the whole. Its slots are still to be filled in. */
+static struct move part_steps(struct lowering *l, struct value *part, struct value *whole, bool onto_whole)
 {
     dim_t dense[MAX_RANK], steps[MAX_RANK];
     value_steps(l, part, dense);
     value_steps(l, whole, steps);
-    struct move m = {.to_slot = value_slot(l, onto_whole ? whole : part),
-                     .from_slot = value_slot(l, onto_whole ? part : whole)};
+    struct move m = {0};
     for (int i = 0; i < part->type.rank; i++)
         move_dim(&m, part->type.dims[i], onto_whole ? steps[i] : dense[i],
                  onto_whole ? dense[i] : steps[i]);
@@ -54,7 +52,8 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     dim_t at = 0, step = step_of(l, y, axis);
     for (int i = 0; i < n->nin; i++) {
         struct value *x = outer_value(l, n->in[i]);
-        struct move m = part_move(l, x, y, true);
+        struct move m = part_steps(l, x, y, true);
+        m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
         m.to_offset = dim_mul(t, at, step);
         at = dim_add(t, at, x->type.dims[axis]);
         if (x->type.dims[axis] != 0 && !move_possible(l, &m))
@@ -65,23 +64,44 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* On strict targets, where a transfer is what a copy costs: a part whose elements lie side by side in the whole is the
- * whole's memory from `at` on. */
-static bool part_is_view(struct lowering *l, struct value *part, struct value *whole, int axis, dim_t at)
+/* Whether the whole is worth keeping for a part of it. Inputs stay anyway; on strict targets a copy costs a transfer. */
+static bool keeps_whole(struct lowering *l, const struct slot *base, const struct value *part)
 {
-    bool apart = !l->m->strict || !has_layout(l, whole) || !has_layout(l, part) || l->is_output[part->id];
-    for (int i = 0; i < axis && !apart; i++)
-        apart = whole->type.dims[i] != 1;
-    if (apart)
+    enum { WORTH = 4 }; /* times the part */
+    int64_t of_part, of_whole, most;
+    if (base->kind == SLOT_INPUT)
+        return !l->m->strict;
+    if (base->kind != SLOT_PLANNED || l->m->strict)
+        return base->kind == SLOT_PLANNED;
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &part->type), &of_part, &most);
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &base->type), &most, &of_whole);
+    return of_part > 0 && of_whole / WORTH <= of_part;
+}
+
+/* A part whose elements lie side by side in the whole is the whole's memory from `at` on. */
+static bool part_is_view(struct lowering *l, struct value *part, struct value *whole, dim_t at)
+{
+    if (!has_layout(l, whole) || !has_layout(l, part) || l->is_output[part->id] || l->slots[part->id] >= 0)
         return false;
     int base = value_slot(l, whole);
     const struct slot *s = &l->p->slots[base];
     if (s->kind == SLOT_VIEW)
         at = dim_add(&l->p->dims, at, s->offset), base = s->base;
-    if (l->p->slots[base].kind != SLOT_PLANNED)
+    if (!keeps_whole(l, &l->p->slots[base], part))
         return false;
     l->slots[part->id] = program_add_slot(
         l->p, (struct slot){.name = part->name, .type = part->type, .kind = SLOT_VIEW, .base = base, .offset = at});
+    return true;
+}
+
+/* Elements of the part lie in the whole as it has them itself: where it has several along a dim, as far apart. */
+static bool lies_dense(struct lowering *l, const struct move *m, const struct value *part)
+{
+    dim_t dense[MAX_RANK];
+    dense_steps(&l->p->dims, part->type.rank, part->type.dims, dense);
+    for (int i = 0; i < part->type.rank; i++)
+        if (part->type.dims[i] != 1 && m->from[i] != dense[i])
+            return false;
     return true;
 }
 
@@ -99,9 +119,10 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
     for (int i = 0; i < n->nout; i++) {
         struct value *y = n->out[i];
         dim_t from = dim_mul(t, at, step);
-        if (y->uses && !part_is_view(l, y, x, axis, from)) {
-            struct move m = part_move(l, y, x, false);
-            m.from_offset = from;
+        struct move m = part_steps(l, y, x, false);
+        m.from_offset = from;
+        if (y->uses && !(lies_dense(l, &m, y) && part_is_view(l, y, x, from))) {
+            m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
             if (!move_possible(l, &m))
                 return DECLINED;
             emit_move(l, n, title(n), &m);
@@ -153,7 +174,7 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
         return DECLINED;
     }
     dense_steps(t, rank, x->type.dims, x_steps);
-    struct move m = part_move(l, y, x, false);
+    struct move m = part_steps(l, y, x, false);
     for (int i = 0; i < count; i++) {
         dim_t axis = axes[i], first;
         if (!dim_is_const(axis) || !dim_is_const(steps[i]) || steps[i] == 0)
@@ -166,6 +187,9 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
         if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
             m.from[axis] = dim_mul(t, x_steps[axis], steps[i]);
     }
+    if (lies_dense(l, &m, y) && part_is_view(l, y, x, m.from_offset))
+        return LOWERED;
+    m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
     if (!move_possible(l, &m))
         return DECLINED;
     emit_move(l, n, title(n), &m);
