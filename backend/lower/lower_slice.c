@@ -19,7 +19,7 @@ static bool axis_of(const struct node *n, int rank, int *axis)
     return a >= 0 && a < rank;
 }
 
-/* A copy over the dims of the part, which is a value; the other one is the whole. Its slots are still to be filled in. */
+/* A copy over the dims of the part, which is a value; the other one is the whole. Its slots are filled in later. */
 static struct move part_steps(struct lowering *l, struct value *part, struct value *whole, bool onto_whole)
 {
     dim_t dense[MAX_RANK], steps[MAX_RANK];
@@ -64,7 +64,7 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     return LOWERED;
 }
 
-/* Whether the whole is worth keeping for a part of it. Inputs stay anyway; on strict targets a copy costs a transfer. */
+/* Whether the whole is worth keeping for a part. Inputs stay anyway; on strict targets a copy costs a transfer. */
 static bool keeps_whole(struct lowering *l, const struct slot *base, const struct value *part)
 {
     enum { WORTH = 4 }; /* times the part */
