@@ -7,6 +7,7 @@
 
 #include "neff/base/version.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what is used ---- */
@@ -20,12 +21,26 @@ static bool has_isa(const struct package *k, const char *name)
     return false;
 }
 
+/* Whether a set is among these whose vectors a name is of: "GEMM_16_f32_block_7x4"; others are of all. */
+static bool has_lanes(const struct package *k, const char *name)
+{
+    static const char start[] = "GEMM_";
+    const char *number = name + sizeof start - 1;
+    if (strncmp(name, start, sizeof start - 1) || *number < '0' || *number > '9')
+        return true;
+    for (int i = 0; i < nkernel_sets; i++)
+        if (kernel_sets[i].lanes == atoi(number) && has_isa(k, kernel_sets[i].name))
+            return true;
+    return false;
+}
+
 void write_use(const struct package *k, FILE *f)
 {
     fprintf(f, "/* Made by xcc %s: what %s uses of the runtime's tables (neff/base/use.h). */\n",
             xcc_version_text, k->name);
     for (int i = 0; i < k->use->count; i++)
-        fprintf(f, "#define USE_%s 1\n", k->use->names[i]);
+        if (has_lanes(k, k->use->names[i]))
+            fprintf(f, "#define USE_%s 1\n", k->use->names[i]);
     static const char *const where[] = {[X86_64] = "KERNELS_X86", [AARCH64] = "defined __aarch64__"};
     for (int i = 0; i < nkernel_sets; i++) {
         const struct kernel_set *set = &kernel_sets[i];
@@ -46,14 +61,15 @@ void write_use(const struct package *k, FILE *f)
 
 struct family {
     const char *name, *use;
+    const char *unrolled; /* a use of it whose loops are worth -O3; or NULL */
 };
-static const struct family families[] = {{"rows", NULL},
-                                         {"functions", "FAMILY_functions"},
-                                         {"images", "FAMILY_images"},
-                                         {"products", "FAMILY_products"},
-                                         {"integers", "FAMILY_integers"},
-                                         {"exact", "FAMILY_exact"},
-                                         {"matrix_unit", "FAMILY_matrix_unit"}};
+static const struct family families[] = {{"rows", NULL, "TRANSPOSE_1"},
+                                         {"functions", "FAMILY_functions", NULL},
+                                         {"images", "FAMILY_images", NULL},
+                                         {"products", "FAMILY_products", NULL},
+                                         {"integers", "FAMILY_integers", NULL},
+                                         {"exact", "FAMILY_exact", NULL},
+                                         {"matrix_unit", "FAMILY_matrix_unit", NULL}};
 enum { FAMILIES = sizeof families / sizeof *families };
 const int kernel_families = FAMILIES;
 
@@ -104,9 +120,10 @@ static void write_kernel_rules(const struct package *k, FILE *f)
             if (family_wanted(k, i, kernel_sets[s].name))
                 fprintf(f,
                         "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
-                        "\t$(CC) $(CFLAGS) $(KERNEL_OPT) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
-                        families[i].name, kernel_sets[s].name, families[i].name, kernel_sets[s].name,
-                        kernel_sets[s].flags);
+                        "\t$(CC) $(CFLAGS) $(KERNEL_OPT%s) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
+                        families[i].name, kernel_sets[s].name, families[i].name,
+                        families[i].unrolled && use_has(k->use, families[i].unrolled) ? ":-O2=-O3" : "",
+                        kernel_sets[s].name, kernel_sets[s].flags);
 }
 
 /* Of NAME.c that has everything. */
@@ -133,7 +150,7 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
     fprintf(f, "# Made by xcc %s. make: lib%s.a; link with it and -lm.\n", xcc_version_text, n);
     fprintf(f, "# make CC=musl-gcc, or CC=aarch64-linux-gnu-gcc LD=... for another processor. "
                "ONE_OBJECT=no where the\n# linker has no -r --gc-sections.\n\n");
-    fprintf(f, "LD = $(CC) -nostdlib -r\nOBJCOPY = objcopy\nOPT = -O2\nKERNEL_OPT = -O3\n"
+    fprintf(f, "LD = $(CC) -nostdlib -r\nOBJCOPY = objcopy\nOPT = -O2\nKERNEL_OPT = $(OPT)\n"
                "CFLAGS = -w\nONE_OBJECT = yes\n\n");
     fprintf(f,
             "XRT_FLAGS = -std=gnu11 -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "

@@ -8,15 +8,15 @@
 #define OF_AVX512 OF_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl"
 
 const struct kernel_set kernel_sets[] = {
-    {"portable", ANY_PROCESSOR, "-DSTRICT_ISA=1", "", {NULL}, NULL, false},
-    {"neon", AARCH64, "", "", {NULL}, NULL, false},
-    {"avx2", X86_64, AVX2, OF_AVX2, {"AVX2"}, NULL, false},
-    {"avx512", X86_64, AVX512, OF_AVX512, {"AVX2", "AVX512F", "AVX512BW"}, NULL, false},
-    {"avx512vnni", X86_64, AVX512 " -mavx512vnni", OF_AVX512 ",avx512vnni",
+    {"portable", 4, ANY_PROCESSOR, "-DSTRICT_ISA=1", "", {NULL}, NULL, false},
+    {"neon", 4, AARCH64, "", "", {NULL}, NULL, false},
+    {"avx2", 8, X86_64, AVX2, OF_AVX2, {"AVX2"}, NULL, false},
+    {"avx512", 16, X86_64, AVX512, OF_AVX512, {"AVX2", "AVX512F", "AVX512BW"}, NULL, false},
+    {"avx512vnni", 16, X86_64, AVX512 " -mavx512vnni", OF_AVX512 ",avx512vnni",
      {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI"}, "avx512", false},
-    {"avx512bf16", X86_64, AVX512 " -mavx512vnni -mavx512bf16", OF_AVX512 ",avx512vnni,avx512bf16",
+    {"avx512bf16", 16, X86_64, AVX512 " -mavx512vnni -mavx512bf16", OF_AVX512 ",avx512vnni,avx512bf16",
      {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI", "AVX512BF16"}, NULL, false},
-    {"amx", X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8",
+    {"amx", 16, X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8",
      OF_AVX512 ",avx512bf16,amx-tile,amx-bf16,amx-int8",
      {"AVX2", "AVX512F", "AVX512BW", "AVX512BF16", "AMX_TILE", "AMX_BF16", "AMX_INT8"}, "avx512 avx512vnni", true},
 };

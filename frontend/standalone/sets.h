@@ -11,6 +11,7 @@ enum kernel_processor { ANY_PROCESSOR, X86_64, AARCH64 };
 
 struct kernel_set {
     const char *name; /* KERNEL_VARIANT of kernels.def */
+    int lanes;        /* of its vectors */
     enum kernel_processor processor;
     const char *flags;     /* of the compiler */
     const char *features;  /* the same, as an attribute of functions */

@@ -1,31 +1,11 @@
 #include "frontend/standalone/use.h"
+#include "frontend/standalone/use_blocks.h"
 
 #include "runtime/exec/engine.h"
 #include "runtime/kernels/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool use_has(const struct used *u, const char *name)
-{
-    for (int i = 0; i < u->count; i++)
-        if (!strcmp(u->names[i], name))
-            return true;
-    return false;
-}
-
-__attribute__((format(printf, 2, 3)))
-static void use_add(struct used *u, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    const char *name = arena_vprintf(u->arena, fmt, ap);
-    va_end(ap);
-    if (use_has(u, name))
-        return;
-    ARENA_GROW(u->arena, u->names, u->count, u->cap);
-    u->names[u->count++] = name;
-}
 
 /* ---- names of the kernel tables' rows ---- */
 
@@ -66,7 +46,8 @@ static void add_members(struct used *u, const char *list)
 {
     for (const char *s = list; s && *s;) {
         size_t n = strcspn(s, " ");
-        use_add(u, "KERNEL_%.*s", (int)n, s);
+        if (s[n - 1] != '?')
+            use_add(u, "KERNEL_%.*s", (int)n, s);
         s += n + (s[n] == ' ');
     }
 }
@@ -75,6 +56,8 @@ static void add_activation(struct used *u, const char *name)
 {
     use_add(u, "ACTIVATION_%s", name);
     use_add(u, "ACTIVATE_%s", name);
+    if (strcmp(name, "copy") && strcmp(name, "relu") && strcmp(name, "clip"))
+        use_add(u, "STEP_ACTIVATION");
 }
 
 /* ---- functions ---- */
@@ -148,6 +131,18 @@ static void add_casts(struct used *u, const bool *from, const bool *to)
                 use_add(u, "CAST_%s_%s", type_names[y], type_names[x]);
 }
 
+/* Transposes of elements of these sizes; what a product packs is of four. */
+static void add_transposes(struct used *u, const struct insn *n, const bool *types)
+{
+    if (!members[n->op] || !strstr(members[n->op], "transpose"))
+        return;
+    if (n->op == INSN_nc_matmul)
+        use_add(u, "TRANSPOSE_4");
+    for (int t = 0; t < DT_END; t++)
+        if (types[t])
+            use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
+}
+
 /* ---- instructions ---- */
 
 static bool moves(int op)
@@ -156,51 +151,34 @@ static bool moves(int op)
            op == INSN_nc_transpose || op == INSN_dma_gather;
 }
 
-/* The heights of blocks that so many rows are cut into (runtime/kernels/gemm.inc). */
-static void add_heights(struct used *u, int64_t rows)
+/* Whether a dim of a tile is one element, of some. */
+static bool may_be_one(const struct ap *y, int dim)
 {
-    static const int maxima[] = {3, 4, 6, 7};
-    for (int i = 0; i < (int)(sizeof maxima / sizeof *maxima) && rows > 0; i++) {
-        int64_t max = maxima[i];
-        int64_t blocks = (rows + max - 1) / max;
-        use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks));
-        if (rows % blocks)
-            use_add(u, "GEMM_ROWS_%d", (int)(rows / blocks) + 1);
-    }
-}
-
-/* Of the counts that a dim of tiles can have. */
-static void add_rows(struct used *u, const struct ap_dim *dim)
-{
-    enum { LOOK_AT = 4096 };
-    const struct ap_clip *c = dim->clip;
-    if (!dim_is_const(dim->count) || (c && (!dim_is_const(c->limit) || !dim_is_const(c->factor))))
-        for (int rows = 1; rows <= 4; rows *= 2)
-            use_add(u, "GEMM_ROWS_%d", rows);
-    if (dim_is_const(dim->count))
-        add_heights(u, dim->count);
-    if (!c || !dim_is_const(c->limit) || !dim_is_const(c->factor) || !dim_is_const(dim->count))
-        return;
-    for (int64_t v = 0, left = c->limit; left > 0 && v < LOOK_AT; v++, left -= c->factor)
-        add_heights(u, left < dim->count ? left : dim->count);
+    const struct ap_clip *c = dim < 0 ? NULL : y->dim[dim].clip;
+    return dim < 0 || !dim_is_const(y->dim[dim].count) || y->dim[dim].count == 1 ||
+           (c && (!dim_is_const(c->limit) || c->limit == 1));
 }
 
 static void add_product(struct used *u, const struct insn *n)
 {
-    const struct ap *y = &n->ap[AP(nc_matmul, dst)];
-    for (int i = y->rank > 1 ? y->rank - 2 : 0; i < y->rank; i++) /* they may be exchanged */
-        if (i == y->rank - 2 || n->imm[IMM(nc_matmul, packing)].base == 0)
-            add_rows(u, &y->dim[i]);
-    const struct ap *w = &n->ap[AP(nc_matmul, stationary)], *x = &n->ap[AP(nc_matmul, moving)];
+    const struct ap *w = &n->ap[AP(nc_matmul, stationary)], *x = &n->ap[AP(nc_matmul, moving)],
+                    *y = &n->ap[AP(nc_matmul, dst)];
     bool packed = dim_is_const(n->imm[IMM(nc_matmul, packing)].base) &&
                   n->imm[IMM(nc_matmul, packing)].base != 0;
     bool bf16 = w->dtype == DT_BF16 && (packed || x->dtype == DT_BF16);
     use_add(u, "KERNEL_%s", bf16 ? "gemm_bf16" : w->dtype == DT_I8 ? "gemm_u8s8" : "gemm_f32");
-    if (!packed && w->dtype == DT_I8)
+    use_add_blocks(u, y, bf16 ? GEMM_BF16 : w->dtype == DT_I8 ? GEMM_U8S8 : GEMM_F32, !packed);
+    if (!packed && w->dtype == DT_I8) {
         use_add(u, "KERNEL_gemm_f32");
+        use_add_blocks(u, y, GEMM_F32, true);
+    }
     const struct affine *more = &n->imm[IMM(nc_matmul, accumulate)];
     if (!packed)
         use_add(u, "GEMM_UNPACKED");
+    if (!packed && bf16)
+        use_add(u, "KERNEL_interleave");
+    if (may_be_one(y, y->rank - 1) || (!packed && may_be_one(y, y->rank - 2)))
+        use_add(u, "KERNEL_dot");
     if (more->nterms || !dim_is_const(more->base) || more->base != 0)
         use_add(u, "GEMM_ACCUMULATES");
 }
@@ -262,6 +240,7 @@ static void add_insn(struct used *u, const struct insn *n)
             integers |= !dtype_is_engine_float(n->ap[i].dtype);
         }
     add_types(u, types);
+    add_transposes(u, n, types);
     if (moves(n->op) || n->op == INSN_tensor_tensor)
         add_casts(u, types, types);
     if (may_be_affine(n, types))
@@ -274,10 +253,10 @@ static void add_insn(struct used *u, const struct insn *n)
         add_depthwise(u, n);
     if (n->op == INSN_winograd_input || n->op == INSN_winograd_output)
         add_winograd(u, n);
-    bool any_height = n->op == INSN_quantized_matmul || n->op == INSN_weight_only_matmul ||
-                      n->op == INSN_recurrence;
-    for (int rows = 1; any_height && rows <= 7; rows++)
-        use_add(u, "GEMM_ROWS_%d", rows);
+    if (n->op == INSN_quantized_matmul)
+        use_add(u, "GEMM_ANY_u8s8");
+    if (n->op == INSN_weight_only_matmul || n->op == INSN_recurrence)
+        use_add_every_block(u, n->op == INSN_recurrence);
     if (n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE)
         use_add(u, "REDUCE_sum");
     if (n->op == INSN_range_select)

@@ -13,6 +13,8 @@ struct used {
 };
 
 struct used *use_find(const struct program *p, struct arena *a);
+__attribute__((format(printf, 2, 3)))
+void use_add(struct used *u, const char *fmt, ...); /* once */
 bool use_has(const struct used *u, const char *name);
 
 #endif

@@ -140,6 +140,24 @@ constants=$(nm -S fixed/digits_all.o | awk '$4 == "constants" { print $2 }')
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "of fixed sizes the code has $code bytes, more than 60000"
 
+# ---- compiled for speed: the blocks of products that its tiles have, and no others; without them the same bits ----
+cp -r fixed without
+command make -j2 -s -C fixed clean
+traps='{ print } /^ONE_COPY void run_.*_apart/ { f = 1 } f && /^{/ { print "    __builtin_trap();"; f = 0 }'
+awk "$traps" fixed/xrt/runtime/kernels/gemm.inc >gemm.inc && mv gemm.inc fixed/xrt/runtime/kernels
+command make -j2 -s -C fixed CC="$cc" || failed "make as the Makefile has it"
+grep -v GEMM_4_ fixed/digits_use.h >without/digits_use.h
+make -C without clean
+make -C without || failed "make without blocks"
+for to in fixed without; do
+    $cc -o blocks planned.c -I$to $to/libdigits.a -lm
+    ./blocks "$(echo DIGITS_CONTEXT_SIZE | $cc -E -P -include $to/digits.h - | tail -1)" >blocks.bin ||
+        failed "$to: status $?"
+    cmp -s blocks.bin out.bin || failed "$to: other bits"
+done
+code=$(($(code_of fixed/digits_all.o) - 0x$constants))
+[ "$code" -lt 150000 ] || failed "compiled for speed the code has $code bytes, more than 150000"
+
 # ---- the unit for matrices, where this CPU has it: xrun's bits, which are others than those without it ----
 if grep -qw amx_bf16 /proc/cpuinfo 2>/dev/null; then
     "$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa amx --standalone unit -o unit.neff

@@ -1,0 +1,176 @@
+#include "frontend/standalone/use_blocks.h"
+
+#include "runtime/kernels/blocks.h"
+
+enum { LOOK_AT = 4096 }; /* trips of a clipped dim */
+
+/* What a dim of a tile can be. */
+struct lengths {
+    int64_t most;
+    bool open; /* other numbers too */
+    const struct ap_clip *clip; /* that leaves less of it, in trips; or NULL */
+};
+
+static struct lengths lengths_of(const struct ap_dim *dim)
+{
+    const struct ap_clip *c = dim->clip;
+    if (!dim_is_const(dim->count))
+        return (struct lengths){.open = true};
+    bool known = !c || (dim_is_const(c->limit) && dim_is_const(c->factor));
+    return (struct lengths){dim->count, !known, known ? c : NULL};
+}
+
+typedef void length_fn(void *to, int64_t length);
+
+static void for_lengths(const struct lengths *c, length_fn *add, void *to)
+{
+    if (c->most > 0)
+        add(to, c->most);
+    if (!c->clip)
+        return;
+    int64_t left = c->clip->limit;
+    for (int v = 0; v < LOOK_AT && left > 0; v++, left -= c->clip->factor)
+        if (left < c->most)
+            add(to, left);
+}
+
+/* ---- rows ---- */
+
+struct heights {
+    unsigned of[MOST_BLOCK_ROWS + 1]; /* bit h: blocks of h rows, where so many are the most */
+    bool one, some, many; /* tiles of one row; of fewer than PANEL_ROWS_FROM, and of more */
+};
+
+static void add_height(void *to, int64_t rows)
+{
+    struct heights *h = to;
+    for (int max = 1; max <= MOST_BLOCK_ROWS; max++) {
+        int64_t blocks = (rows + max - 1) / max;
+        h->of[max] |= 1u << (rows / blocks);
+        if (rows % blocks)
+            h->of[max] |= 2u << (rows / blocks);
+    }
+    h->one |= rows == 1;
+    h->some |= rows < PANEL_ROWS_FROM;
+    h->many |= rows >= PANEL_ROWS_FROM;
+}
+
+/* Panels meet so many rows at a time. How many depends on the terms: a multiple of a block's rows. */
+static void add_panel_height(void *to, int64_t rows)
+{
+    for (int most = PANEL_ROWS_LEAST; rows >= PANEL_ROWS_FROM && most <= PANEL_ROWS_MOST; most += PANEL_ROWS_STEP) {
+        add_height(to, rows < most ? rows : most);
+        if (rows % most && rows > most)
+            add_height(to, rows % most);
+    }
+}
+
+/* Of numbers that are not known, what all others are put together from. */
+static struct heights heights_of(const struct lengths *c, length_fn *add)
+{
+    struct heights h = {0};
+    for_lengths(c, add, &h);
+    for (int rows = 1; c->open && rows <= 4; rows *= 2)
+        add_height(&h, rows);
+    h.many |= c->open;
+    return h;
+}
+
+/* ---- columns ---- */
+
+struct widths {
+    int lanes, vectors; /* of a block at most */
+    unsigned full, half; /* bit v: blocks of v vectors, of which the last is a half */
+};
+
+static void add_width(void *to, int64_t columns)
+{
+    struct widths *w = to;
+    int block = w->lanes * w->vectors, rest = (int)(columns % block);
+    if (columns >= block)
+        w->full |= 1u << w->vectors;
+    if (!rest)
+        return;
+    int vectors = (rest + w->lanes - 1) / w->lanes;
+    bool half = w->lanes == 16 && rest - (vectors - 1) * w->lanes <= w->lanes / 2 && vectors >= HALF_VECTORS &&
+                vectors < HALF_VECTORS + HALF_WIDTHS;
+    *(half ? &w->half : &w->full) |= 1u << vectors;
+}
+
+static struct widths widths_of(const struct lengths *c, int lanes, int vectors)
+{
+    struct widths w = {.lanes = lanes, .vectors = vectors};
+    for_lengths(c, add_width, &w);
+    for (int columns = lanes / 2; c->open && columns <= lanes * vectors; columns += lanes / 2)
+        add_width(&w, columns);
+    return w;
+}
+
+/* ---- blocks ---- */
+
+/* Those of `vectors` vectors that have the rows of a bit of `heights`. */
+static void add_column(struct used *u, const struct widths *w, const char *type, int vectors, unsigned heights)
+{
+    for (int rows = 1; rows <= MOST_BLOCK_ROWS; rows++) {
+        if (!(heights >> rows & 1))
+            continue;
+        if (w->full >> vectors & 1)
+            use_add(u, "GEMM_%d_%s_block_%dx%d", w->lanes, type, rows, vectors);
+        if (w->half >> vectors & 1)
+            use_add(u, "GEMM_%d_%s_half_%dx%d", w->lanes, type, rows, vectors);
+    }
+}
+
+/* Kernels of four lanes are portable ones and NEON's. */
+static void add_f32(struct used *u, const struct widths *w, const struct heights *h)
+{
+    for (int v = 1; v <= w->vectors; v++)
+        add_column(u, w, "f32", v,
+                   h->of[BLOCK_ROWS_OF(w->lanes, false, v)] |
+                       (w->lanes == 4 ? h->of[BLOCK_ROWS_OF(4, true, v)] : 0));
+}
+
+static void add_bf16(struct used *u, const struct widths *w, const struct heights *h)
+{
+    for (int v = 1; v <= w->vectors; v++)
+        add_column(u, w, "bf16", v,
+                   h->of[WIDENED_ROWS_OF(w->lanes, false)] | h->of[WIDENED_ROWS_OF(w->lanes, true)]);
+}
+
+static void add_tiles(struct used *u, const struct lengths *rows, const struct lengths *columns, enum gemm_type type)
+{
+    static const int lanes[] = {4, 8, 16};
+    const struct heights h = heights_of(rows, add_height), panel = heights_of(rows, add_panel_height);
+    if (h.one)
+        use_add(u, "GEMM_ONE_ROW");
+    for (int i = 0; i < (int)(sizeof lanes / sizeof *lanes); i++) {
+        const struct widths all = widths_of(columns, lanes[i], MOST_BLOCK_VECTORS),
+                            narrow = widths_of(columns, lanes[i], NARROW_VECTORS_OF(lanes[i]));
+        if (type == GEMM_F32)
+            add_f32(u, &all, &h);
+        if (type == GEMM_BF16 && (lanes[i] == 16 || h.some))
+            add_bf16(u, &narrow, &h);
+        if (type == GEMM_BF16 && lanes[i] < 16 && h.many)
+            add_f32(u, &all, &panel);
+        for (int v = 1; type == GEMM_U8S8 && v <= narrow.vectors; v++)
+            add_column(u, &narrow, "u8s8", v, h.of[U8S8_ROWS]);
+    }
+}
+
+void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, bool exchanged)
+{
+    static const struct ap_dim one = {.count = 1};
+    struct lengths rows = lengths_of(y->rank > 1 ? &y->dim[y->rank - 2] : &one),
+                  columns = lengths_of(y->rank > 0 ? &y->dim[y->rank - 1] : &one);
+    add_tiles(u, &rows, &columns, type);
+    if (exchanged)
+        add_tiles(u, &columns, &rows, type);
+}
+
+void use_add_every_block(struct used *u, bool bf16)
+{
+    use_add(u, "GEMM_ONE_ROW");
+    use_add(u, "GEMM_ANY_f32");
+    if (bf16)
+        use_add(u, "GEMM_ANY_bf16");
+}

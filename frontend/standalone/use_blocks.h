@@ -1,0 +1,16 @@
+/*
+ * Which register blocks (runtime/kernels/blocks.h) the tiles of a program are cut into: the names by which
+ * runtime/kernels/gemm.inc keeps them, "GEMM_16_f32_block_7x4" of 16 lanes.
+ */
+#ifndef FRONTEND_STANDALONE_USE_BLOCKS_H
+#define FRONTEND_STANDALONE_USE_BLOCKS_H
+
+#include "frontend/standalone/use.h"
+#include "runtime/kernels/gemm.h"
+
+/* Of tiles whose result is y; exchanged: rows and columns may be. */
+void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, bool exchanged);
+/* Of floats, whatever the tiles are. */
+void use_add_every_block(struct used *u, bool bf16);
+
+#endif
