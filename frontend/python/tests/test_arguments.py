@@ -126,6 +126,43 @@ class Arguments(Case):
             self.said(r"nl.multiply: operand 'y' starts at partition 2|nl.multiply: operand 'data2' starts at partition 2",
                       lambda x: nl.multiply(nl.load(x[0:2]), nl.load(x)[2:4]))
 
+    def test_calls_of_kernels(self) -> None:
+        """Arguments that are no arrays, modes, grids and functions that are none, folders that do not exist."""
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, nl.load(x))
+            return out
+
+        line = kernel.__code__.co_firstlineno + 1
+        k, x = nki.jit(kernel), np.ones((4, 4), np.float32)
+        for call in (lambda: k([[1.0]]), lambda: k([]), lambda: k.compile([4, 4]), lambda: nki.simulate_kernel(k, [[1.0]])):
+            with self.assertRaisesRegex(nki.NkiError, r"test_arguments.py:%d: argument 'x' is of type list, which has no 'shape': tensors are arrays" % line):
+                call()
+        for text, call in ((r"nki.jit: mode is 'simulatoin', expected one of auto, .*; is 'simulation' meant\?", lambda: nki.jit(kernel, mode="simulatoin")),
+                           (r"nki.jit: 'kernel' is no kernel, expected a function", lambda: nki.simulate_kernel("kernel", x)),
+                           (r"a grid has one to four positive dims, not \(-1,\)", lambda: k[-1](x))):
+            with self.subTest(text), self.assertRaisesRegex(nki.NkiError, PLACE + text):
+                call()
+        with self.assertRaisesRegex(OSError, r"cannot write the archive: .*'/nowhere/k.neff'$"):
+            k.compile(x).save("/nowhere/k.neff")
+
+        def own(x):
+            return [].shape  # an error of the kernel's own
+
+        with self.assertRaisesRegex(AttributeError, "^'list' object has no attribute 'shape'$"):
+            nki.jit(own)(x)
+
+    def test_indices(self) -> None:
+        for text, f in ((r"nl.arange: is given \(\), expected a size", lambda t: nl.load(t[nl.arange()[:, None]])),
+                        (r"nl.arange: is given \('a'\), expected a size", lambda t: nl.load(t[nl.arange("a")[:, None]])),
+                        (r"nl.mgrid: is indexed, not called", lambda t: nl.load(t[nl.mgrid(0, 4)])),
+                        (r"a tensor has no attribute 'item': its elements are known only when the kernel runs", lambda t: nl.load(t)[0, 0].item()),
+                        (r"\+: None is given where a tile or a number is expected", lambda t: nl.load(t) + None),
+                        (r"ap: pattern is 3, expected a \[step, count\] for each dim", lambda t: t.ap(3)),
+                        (r"ap: offset is 'a', expected an integer", lambda t: t.ap([[1, 4]], offset="a"))):
+            with self.subTest(text):
+                self.said(text, f)
+
     def test_places_are_of_the_kernel(self) -> None:
         line = inspect.currentframe().f_lineno + 2  # type: ignore[union-attr]
         with self.assertRaises(nki.NkiError) as e:

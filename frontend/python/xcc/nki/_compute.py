@@ -245,6 +245,8 @@ def binary(op: str, x: object, y: object, dtype: object = None, mask: object = N
     else:
         tile = as_tile(x if isinstance(x, View) else y, api, "x")
         scalar = y if isinstance(x, View) else x
+        if scalar is None:
+            raise error(api, "None is given where a tile or a number is expected", NkiTypeError)
         if isinstance(scalar, (np.ndarray,)) and scalar.size > 1:
             raise error(api, "an array of shape %s cannot be an operand; pass it as a tensor and load it" % (scalar.shape,), NkiTypeError)
         shape = shape_on_chip(tile)

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import warnings
-from typing import Any, Callable, Iterable, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -149,6 +149,22 @@ def with_place(e: Exception) -> None:
 
 _CALL = re.compile(r"\(\) (missing|got|takes) ")
 _PACKAGES = (_HERE, os.path.dirname(_HERE), os.path.dirname(os.__file__), os.path.dirname(_NUMPY[0])) + _NUMPY
+
+
+_NO_ATTRIBUTE = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
+
+
+def no_array(e: AttributeError, arguments: Mapping[str, Any]) -> Exception:
+    """What Python says where a kernel takes an argument for a tensor, with the argument that is none; anything else as it is."""
+    found = None if isinstance(e, NkiError) else _NO_ATTRIBUTE.search(str(e))
+    name = found and next((k for k, x in arguments.items() if type(x).__name__ == found.group(1)), None)
+    at = e.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if not found or name is None or at is None or at.tb_frame.f_code.co_filename.startswith(_PACKAGES):
+        return e
+    return NkiTypeError("%s:%d: argument '%s' is of type %s, which has no '%s': tensors are arrays of NumPy, PyTorch or JAX, such as "
+                        "numpy.asarray(%s, numpy.float32)" % (at.tb_frame.f_code.co_filename, at.tb_lineno or 0, name, found.group(1), found.group(2), name))
 
 
 def warn(text: str) -> None:

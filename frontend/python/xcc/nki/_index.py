@@ -536,6 +536,8 @@ class arange:  # noqa: N801 - a name of the interface
 
     def __new__(cls, *args: object) -> Expr:  # type: ignore[misc]
         a = list(args)
+        if not 1 <= len(a) <= 3 or any(isinstance(x, (str, list, tuple)) or x is None for x in a):
+            raise error("nl.arange", "is given (%s), expected a size, or start, stop and perhaps a step" % ", ".join(map(repr, a)), NkiTypeError)
         start: object = 0
         step: object = 1
         if len(a) == 1:
@@ -568,6 +570,9 @@ class Grid(tuple):
 
 class _Mgrid:
     """nl.mgrid[0:128, 0:512]: dense index arrays, one for each slice."""
+
+    def __call__(self, *args: object) -> Grid:
+        raise error("nl.mgrid", "is indexed, not called: nl.mgrid[0:128, 0:512]", NkiTypeError)
 
     def __getitem__(self, key: object) -> Grid:
         keys = key if isinstance(key, tuple) else (key,)

@@ -1,6 +1,7 @@
 """Kernels as Python objects: calling one traces it for its arguments' shapes and types, compiles it, and runs it on arrays."""
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import os
@@ -15,7 +16,7 @@ from ..model import Model
 from ._build import Builder, lower
 from ._core import emit_dma, shape_on_chip
 from ._enums import machine_name, target_of
-from ._errors import NkiError, NkiTypeError, NkiWarning, error, warn_at
+from ._errors import NkiError, NkiTypeError, NkiWarning, error, no_array, warn_at
 from ._finish import finish
 from ._index import Expr, Variable, to_int
 from ._move import copy
@@ -152,9 +153,12 @@ class Compiled:
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the archive (a .neff that xrun and xdump read)."""
         temporary = "%s.part" % os.fspath(path)
-        with open(temporary, "wb") as f:
-            f.write(bytes(self.archive))
-        os.replace(temporary, path)
+        try:
+            with open(temporary, "wb") as f:
+                f.write(bytes(self.archive))
+            os.replace(temporary, path)
+        except OSError as e:
+            raise type(e)(e.errno, "cannot write the archive: %s" % e.strerror, os.fspath(path)) from None
 
     def assembly(self) -> str:
         """The kernel as text (.xasm) that a model can carry: in an ONNX node's attribute, in a custom-call, in a library."""
@@ -264,7 +268,10 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
         return run_up_to(t, tile, lambda archive, inputs: Model(archive).run(_stored(leaves, inputs)))
 
     known = runs and not any(isinstance(x, TensorSpec) for x in leaves)
-    traced = trace_kernel(function, bind, grid, target, interface, end, platform, value if known else None)
+    try:
+        traced = trace_kernel(function, bind, grid, target, interface, end, platform, value if known else None)
+    except AttributeError as e:
+        raise no_array(e, dict(zip(words, args), **kwargs)) from None
     t = traced.trace
     for r in t.records:
         d = getattr(r, "operands", {}).get("dst") if hasattr(r, "operands") else None
@@ -340,11 +347,20 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     raise failure
 
 
+_MODES = ("auto", "jax", "torchxla", "baremetal", "benchmark", "profile", "simulation", "trace")  # what they change lies on AWS's side
+
+
 class Kernel:
     """What nki.jit makes of a function. kernel(...) runs it; kernel[grid](...) runs one program for each point of the grid."""
 
     def __init__(self, function: Callable[..., Any], mode: str = "auto", platform_target: Optional[str] = None,
                  interface: str = "beta1", grid: Sequence[int] = (), **options: Any):
+        if not callable(function):
+            raise error("nki.jit", "%r is no kernel, expected a function" % (function,), NkiTypeError)
+        if mode is not None and mode not in _MODES:
+            near = difflib.get_close_matches(str(mode), _MODES, 1)
+            raise error("nki.jit", "mode is %r, expected one of %s%s" % (mode, ", ".join(_MODES), "; is '%s' meant?" % near[0] if near else ""),
+                        NkiTypeError)
         functools.update_wrapper(self, function)
         self.func = function
         self.mode = mode
@@ -456,7 +472,7 @@ def _grid(grid: Any) -> Tuple[int, ...]:
         warnings.warn("a grid of 0 programs is taken for one program", NkiWarning, stacklevel=3)
         sizes = (1,)
     if any(n < 1 for n in sizes) or len(sizes) > 4:
-        raise NkiTypeError("a grid has one to four positive dims, not %s" % (sizes,))
+        raise error(None, "a grid has one to four positive dims, not %s" % (sizes,), NkiTypeError)
     return sizes
 
 

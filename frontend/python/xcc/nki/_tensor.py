@@ -78,6 +78,9 @@ class View:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or sys._getframe(1).f_code.co_filename.startswith(_HERE):
             raise AttributeError(name)
+        if name in ("item", "tolist", "numpy", "cpu", "detach"):
+            raise error(None, "a tensor has no attribute '%s': its elements are known only when the kernel runs; a kernel returns tensors, and "
+                        "nl.device_print prints them" % name, NkiNameError)
         raise error(None, "a tensor has no attribute '%s'; %s" % (name, _of_nl(name, [n for n in dir(View) if n[0] != "_"])), NkiNameError)
 
     def __init__(self, obj: Object, dtype: np.dtype, offset: Number, dims: Tuple[Dim, ...], blocks: int = 0):
@@ -334,6 +337,11 @@ class View:
         """The raw access pattern: [step, count] pairs in elements of the flattened tensor, outermost (partitions) first."""
         base = self if dtype is None else self.view(dtype)
         offset = 0 if offset is None else offset
+        if not isinstance(pattern, (list, tuple)) or any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pattern):
+            raise error("ap", "pattern is %r, expected a [step, count] for each dim, such as [[512, 128], [1, 512]]" % (pattern,), NkiTypeError)
+        if isinstance(offset, (str, float, list, tuple, View)):
+            raise error("ap", "offset is %r, expected an integer: tiles and registers are given as scalar_offset or vector_offset" % (offset,),
+                        NkiTypeError)
         if base.on_chip:
             # The pattern counts elements of the tensor as it is seen; its partitions lie `elements` apart.
             per = int(np.prod(base.shape[1:], dtype=np.int64)) if base.ndim > 1 else 1

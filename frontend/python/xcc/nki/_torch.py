@@ -160,4 +160,6 @@ class KernelOp:
 
 def custom_op(name: str, kernel: Any, *, results: int = 1, schema: Optional[str] = None) -> KernelOp:
     """The kernel as the operator `name` ("library::operator"); results: how many tensors it returns."""
+    if not isinstance(name, str) or len(name.split("::")) != 2 or not all(part.isidentifier() for part in name.split("::")):
+        raise ValueError("name is %r, expected 'library::operator', such as 'my::softmax'" % (name,))
     return KernelOp(name, as_kernel(kernel), results, schema)
