@@ -25,6 +25,7 @@ from ._probe import run_up_to
 from ._programs import store_once
 from ._races import warn_of_races, warn_of_scopes
 from ._record import Instruction, Object
+from ._spill import spill
 from ._start import stage
 from ._tensor import View
 from ._told import told
@@ -333,6 +334,7 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
     """The archive; where tiles find no room, they are made smaller as far as that is possible."""
     if t.target == "cpu":
         _shrink.fit_cache(t)
+        spill(t)
     failure: Optional[NkiError] = None
     for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED + [_pack.pack]:
         if shrink is not None and not shrink(t):
