@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Any, Callable, List, Optional, Tuple
 
+from random_draws import BINARY, COMPARE, MORE, Step, pick_name
 from support import Case, main, np
 
 import neuronxcc.nki as nki
@@ -17,11 +18,8 @@ import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 import nki.isa as nisa06
 
-Step = Tuple[Any, ...]
 UNARY = {"exp": np.exp, "square": np.square, "abs": np.abs, "tanh": np.tanh, "relu": lambda x: np.maximum(x, 0), "negative": np.negative,
          "sigmoid": lambda x: 1 / (1 + np.exp(-np.clip(x, -80, 80)))}
-BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-COMPARE = {"less": np.less, "greater_equal": np.greater_equal}
 REDUCE = {"add": np.sum, "max": np.max, "min": np.min}
 
 
@@ -239,6 +237,71 @@ class Model:
                 row[np.nonzero(row == top)[0][0]] = imm
         self.values.append(Value(x, np.broadcast_to(d, x.shape).copy()))
 
+    def scan(self, a: int, b: int, f: str, g: str, start: float, columns: Optional[int]) -> None:
+        x, y = self.values[a], self.values[b]
+        out, row = np.zeros_like(x.data), np.full(len(x.data), start, np.float32)
+        for j in range(x.data.shape[1]):
+            row = out[:, j] = BINARY[g](BINARY[f](x.data[:, j], row), y.data[:, j])
+        cut = np.arange(x.data.shape[1]) < (x.data.shape[1] if columns is None else columns)
+        self.values.append(Value(out, np.logical_and.accumulate(x.defined & y.defined, 1) & cut))
+
+    def activation(self, f: str, a: int, bias: Optional[int], scale: Any, mask: Any) -> None:
+        v, m = self.values[a], mask_of(mask, self.values[a].data.shape)
+        factor = self.values[scale].data if isinstance(scale, int) else np.float32(scale)
+        data, defined = v.data * factor, v.defined & m
+        defined = defined & self.values[scale].defined if isinstance(scale, int) else defined
+        if bias is not None:
+            data, defined = data + self.values[bias].data, defined & self.values[bias].defined
+        self.values.append(Value(UNARY[f](data), defined))
+
+    def activation_sums(self, f: str, a: int, scale: float) -> None:
+        v = self.values[a]
+        self.values.append(Value(UNARY[f](np.where(v.defined, v.data, 0) * np.float32(scale)).sum(1, keepdims=True), v.defined.all(1, keepdims=True)))
+
+    def stats(self, a: int) -> None:
+        v = self.values[a]
+        x = np.where(v.defined, v.data, 0).astype(np.float64)
+        self.values.append(Value(np.c_[x.mean(1), x.var(1)], np.repeat(v.defined.all(1, keepdims=True), 2, 1)))
+
+    def scalars(self, a: int, f: str, s: Any, g: str, t: Any, reverse: Tuple[bool, bool]) -> None:
+        v = self.values[a]
+        data, defined = v.data, v.defined
+        for op, x, back in ((f, s, reverse[0]), (g, t, reverse[1])):
+            y = self.values[x].data if isinstance(x, int) else np.float32(x)
+            defined = defined & self.values[x].defined if isinstance(x, int) else defined
+            data = (BINARY[op](y, data) if back else BINARY[op](data, y)).astype(np.float32)
+        self.values.append(Value(data, defined))
+
+    def ranges(self, a: int, f: str, g: str, low: int, high: int, start: int) -> None:
+        v = self.values[a]
+        j = start + np.arange(v.data.shape[1])
+        keep = np.broadcast_to(COMPARE[f](j, low) & COMPARE[g](j, high), v.data.shape)
+        self.values.append(Value(np.maximum(np.where(keep, v.data, -9), -9), v.defined | ~keep))
+
+    def find(self, a: int) -> None:
+        v = self.values[a]
+        order = np.argsort(-v.data, 1, kind="stable")
+        top = np.take_along_axis(v.data, order[:, :9], 1)
+        apart = (~np.isclose(top[:, 1:], top[:, :-1], 1e-6, 1e-8)).all(1) & v.defined.all(1)
+        self.values.append(Value(order[:, :8], np.repeat(apart[:, None], 8, 1)))
+
+    def iota(self, rows: int, columns: int, spec: Tuple[int, int, int]) -> None:
+        p, f = np.mgrid[0:rows, 0:columns]
+        self.values.append(Value(p * spec[0] + f * spec[1] + spec[2]))
+
+    def rows(self, a: int, how: str) -> None:
+        v = self.values[a]
+        x, defined = np.where(v.defined, v.data, 0).astype(np.float64), v.defined.all(1, keepdims=True)
+        if how == "softmax":
+            e = np.exp(x - x.max(1, keepdims=True))
+            self.values.append(Value(e / e.sum(1, keepdims=True), np.broadcast_to(defined, x.shape).copy()))
+        else:
+            self.values.append(Value(getattr(x, how)(1, keepdims=True), defined))
+
+    def load_turned(self, k: int, rows: int, columns: int) -> None:
+        x = self.inputs[k][:rows, :columns].T
+        self.values.append(Value(x, np.ones(x.shape, bool)))
+
     def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> None:
         total, defined = np.zeros((rows, width), np.float32), np.ones((rows, width), bool)
         for i in range(trips):
@@ -404,6 +467,72 @@ class Device:
         v = self.values[a]
         return nisa.nc_match_replace8(data=v, vals=nisa.max8(src=v), imm=imm)
 
+    def scan(self, a: int, b: int, f: str, g: str, start: float, columns: Optional[int]) -> Any:
+        x, y = self.values[a], self.values[b]
+        if columns is None and start < 0:
+            out = nl.ndarray(x.shape, dtype=x.dtype)
+            nisa06.tensor_tensor_scan(out, x, y, nl.full((x.shape[0], 1), start, dtype=x.dtype), getattr(nl, f), getattr(nl, g))
+            return out
+        return nisa.tensor_tensor_scan(x, y, start, getattr(np, f), getattr(np, g), mask=None if columns is None else nl.arange(x.shape[1])[None, :] < columns)
+
+    def activation(self, f: str, a: int, bias: Optional[int], scale: Any, mask: Any) -> Any:
+        v = self.values[a]
+        of = {"bias": None if bias is None else self.values[bias], "scale": self.values[scale] if isinstance(scale, int) else scale}
+        if mask is None and bias is not None:
+            out = nl.ndarray(v.shape, dtype=v.dtype)
+            nisa06.activation(out, getattr(nl, f), v, **of)
+            return out
+        return nisa.activation(getattr(nl, f), v, mask=self.mask(mask, v.shape), **of)
+
+    def activation_sums(self, f: str, a: int, scale: float) -> Any:
+        v = self.values[a]
+        sums = nl.ndarray((v.shape[0], 1), dtype=nl.float32)
+        nisa.activation_reduce(getattr(nl, f), v, reduce_op=np.add, reduce_res=sums, scale=scale)
+        return sums
+
+    def stats(self, a: int) -> Any:
+        v = self.values[a]
+        half = v.shape[1] // 2
+        if half < 2 or v.shape[1] % 2 == 0:
+            return nisa.bn_aggr(nisa.bn_stats(v))
+        both = nl.ndarray((v.shape[0], 12), dtype=nl.float32)
+        both[:, 0:6] = nisa.bn_stats(v[:, 0:half])
+        both[:, 6:12] = nisa.bn_stats(v[:, half:])
+        return nisa.bn_aggr(both)
+
+    def scalars(self, a: int, f: str, s: Any, g: str, t: Any, reverse: Tuple[bool, bool]) -> Any:
+        v = self.values[a]
+        s, t = (self.values[x] if isinstance(x, int) else x for x in (s, t))
+        if isinstance(t, type(v)) and t.shape == v.shape and v.shape[1] > 1:
+            return nisa.scalar_tensor_tensor(data=v, op0=getattr(np, f), operand0=s, op1=getattr(np, g), operand1=t, reverse0=reverse[0], reverse1=reverse[1])
+        return nisa.tensor_scalar(v, getattr(np, f), s, reverse[0], getattr(np, g), t, reverse[1])
+
+    def ranges(self, a: int, f: str, g: str, low: int, high: int, start: int) -> Any:
+        v = self.values[a]
+        bounds = [nl.full((v.shape[0], 1), float(b), dtype=nl.float32) for b in (low, high)]
+        out = nisa.range_select(on_true_tile=v, comp_op0=getattr(nl, f), comp_op1=getattr(nl, g), bound0=bounds[0], bound1=bounds[1], range_start=start)
+        return nl.maximum(out, -9.0)
+
+    def find(self, a: int) -> Any:
+        v = self.values[a]
+        return nl.copy(nisa.nc_find_index8(data=v, vals=nisa.max8(src=v)), dtype=nl.float32)
+
+    def iota(self, rows: int, columns: int, spec: Tuple[int, int, int]) -> Any:
+        if spec[2] % 2:
+            out = nl.ndarray((rows, columns), dtype=nl.int32)
+            nisa06.iota(out, [[spec[1], columns]], offset=spec[2], channel_multiplier=spec[0])
+        else:
+            p, f = nl.mgrid[0:rows, 0:columns]
+            out = nisa.iota(p * spec[0] + f * spec[1] + spec[2], dtype=nl.int32)
+        return nl.copy(out, dtype=nl.float32)
+
+    def rows(self, a: int, how: str) -> Any:
+        return getattr(nl, how)(self.values[a], axis=1)
+
+    def load_turned(self, k: int, rows: int, columns: int) -> Any:
+        x = self.inputs[k][0:rows, 0:columns]
+        return nl.load_transpose2d(x) if rows % 2 else nisa.dma_transpose(nl.load(x))
+
     def loop(self, k: int, trips: int, rows: int, width: int, f: str, how: str, mask: Any) -> Any:
         total = nl.zeros((rows, width), dtype=nl.float32)
         for i in nl.affine_range(trips):
@@ -413,10 +542,6 @@ class Device:
                     x = nl.negative(x)
             total[...] = nl.add(total, x, mask=self.mask(mask, (rows, width), i))
         return total
-
-
-def pick_name(r: np.random.RandomState, names: List[str]) -> str:
-    return names[r.randint(len(names))]
 
 
 def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
@@ -443,7 +568,7 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
     def load() -> None:
         k = int(r.randint(2))
         rows, columns = inputs[k].shape
-        s = (int(r.randint(1, 129)), int(r.randint(1, columns + 10)))
+        s = (int(r.randint(1, 129)) if r.randint(4) else int(32 * r.randint(1, 5)), int(r.randint(1, columns + 10)))  # whole quadrants: shuffles
         m = mask(s)
         steps.append(("load", k, int(r.randint(0, rows)), *s, m if m is None or 0 in m[:2] else None))
         shapes.append(s)
@@ -452,7 +577,8 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
     for _ in range(int(r.randint(3, 12))):
         kind = pick_name(r, ["load", "unary", "binary", "scalar", "reduce", "transpose", "select", "where", "assign", "loop", "product",
                              "gather", "shuffle", "predicated", "select_reduce", "cumulative", "dynamic", "bounds", "match",
-                             "local_gather", "atomic", "dropout", "drop_rows", "cast", "partitions"])
+                             "local_gather", "atomic", "dropout", "drop_rows", "cast", "partitions", "scan", "activation", "activation_sums",
+                             "stats", "scalars", "ranges", "find", "iota", "rows", "load_turned"])
         a = pick()
         assert a is not None
         s = shapes[a]
@@ -538,6 +664,12 @@ def make(seed: int) -> Tuple[List[np.ndarray], List[Step]]:
             n = int(r.randint(1, 100))
             steps.append(("bounds", int(r.randint(1 << 20)), n))
             s = (1, 2 * n)
+        elif kind in MORE:
+            step = MORE[kind](r, a, s, pick, inputs, mask)
+            if step is None:
+                continue
+            steps.append((kind, *step[0]))
+            s = step[1]
         elif kind == "match":
             if s[1] < 8:
                 continue
