@@ -271,6 +271,25 @@ static void test_copy_transpose(void **state)
             }
 }
 
+/* Words to rows that lie a power of two apart; what is between them stays. */
+static void test_transpose_far_rows(void **state)
+{
+    enum { FAR = 256, COLUMNS = 50 };
+    static uint32_t x[FAR * COLUMNS], y[FAR * COLUMNS];
+    for (int i = 0; i < FAR * COLUMNS; i++)
+        x[i] = next_random();
+    for (size_t rows = 1; rows <= FAR; rows += rows < 20 ? 5 : 59)
+        for (size_t cols = 1; cols <= COLUMNS; cols += 7)
+            for (size_t x_pitch = cols; x_pitch <= FAR && rows * x_pitch <= FAR * COLUMNS; x_pitch += 51) {
+                memset(y, 0x5a, sizeof y);
+                table->transpose(y, FAR, x, (ptrdiff_t)x_pitch, rows, cols, 4);
+                for (size_t j = 0; j < COLUMNS; j++)
+                    for (size_t i = 0; i < FAR; i++)
+                        assert_int_equal(y[j * FAR + i],
+                                         i < rows && j < cols ? x[i * x_pitch + j] : 0x5a5a5a5a);
+            }
+}
+
 static void test_copy_streamed(void **state)
 {
     enum { LIMIT = 400, GUARD = 16 };
@@ -641,7 +660,7 @@ int main(void)
         cmocka_unit_test(test_convert),
         cmocka_unit_test(test_convert_integers),
         cmocka_unit_test(test_convert_strides),
-        cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_copy_transpose), cmocka_unit_test(test_transpose_far_rows),
         cmocka_unit_test(test_softmax_block),
         cmocka_unit_test(test_interleave),
         cmocka_unit_test(test_reduce),
