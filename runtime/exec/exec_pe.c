@@ -379,6 +379,22 @@ static void convert_moving(const struct worker *me, const struct bound_insn *i, 
     }
 }
 
+/* Words of a row, by pieces that overlap where its length asks for it: few of them, most often, for many rows. */
+static inline void copy_words(float *to, const float *from, int64_t n)
+{
+    enum { PIECE = 16 };
+    int64_t i = 0;
+    for (; i + PIECE <= n; i += PIECE)
+        memcpy(to + i, from + i, PIECE * sizeof *to);
+    if (i == n)
+        return;
+    if (n >= PIECE)
+        memcpy(to + n - PIECE, from + n - PIECE, PIECE * sizeof *to);
+    else
+        for (; i < n; i++)
+            to[i] = from[i];
+}
+
 /* One [k][columns] block in the layout of neff/isa/pack.h with the given pitch. */
 static void pack_block(const struct worker *me, const struct bound_insn *i, const struct matmul *m,
                        const struct product_extent *e, int64_t pitch, const char *x, char *to)
@@ -401,6 +417,11 @@ static void pack_block(const struct worker *me, const struct bound_insn *i, cons
         for (int64_t k = 0; k < e->k; k += 2, row += 2 * ks)
             me->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
                               (size_t)e->columns);
+        return;
+    }
+    if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_F32) {
+        for (int64_t k = 0; k < e->k; k++)
+            copy_words((float *)to + k * pitch, (const float *)x + k * ks, e->columns);
         return;
     }
     for (int64_t k = 0; k < round_up(e->k, unit); k++) {
