@@ -249,6 +249,19 @@ static bool better_exchanged(const struct bound_insn *i, const struct matmul *m)
            c->step[c->rank - 2] == 1;
 }
 
+/* One column of few terms, of many rows: as one row its sums are vectors. Those of many terms are dot products. */
+static bool column_alone(const struct bound_insn *i, const struct matmul *m)
+{
+    enum { MIN_ROWS = 16 };
+    const struct operand *c = &i->o[DST], *a = &i->o[MOVING];
+    int64_t terms = a->count[a->rank - 1];
+    for (int r = 0; r < m->nbatch && terms <= MIN_DOT; r++)
+        terms *= a->count[r];
+    return m->type == GEMM_F32 && c->count[c->rank - 1] == 1 && c->count[c->rank - 2] >= MIN_ROWS &&
+           terms < (m->packed ? MIN_DOT : MIN_DOT_PLAIN) && c->dtype == DT_F32 && a->dtype == DT_F32 &&
+           i->o[STATIONARY].dtype == DT_F32;
+}
+
 /* What clips leave of a dim at most: variables are 0 or more. */
 static int64_t max_of(const struct operand *o, int dim)
 {
@@ -259,6 +272,16 @@ static int64_t max_of(const struct operand *o, int dim)
     return n > 0 ? n : 0;
 }
 
+/* Steps of dims of one place mean nothing: rows of one element are rows of neighbours. */
+static void make_dense(struct arena *a, struct operand *o)
+{
+    int last = o->rank - 1;
+    if (o->count[last] != 1 || o->step[last] == 1)
+        return;
+    o->step = arena_copy(a, o->step, sizeof *o->step * (size_t)o->rank);
+    o->step[last] = 1;
+}
+
 bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct matmul *m = ARENA_NEW(b->arena, struct matmul);
@@ -267,8 +290,12 @@ bool prepare_matmul(struct binding *b, struct bound_insn *i, const struct insn *
     m->packed = NUMBER(i, nc_matmul, packing) != 0;
     if (!only_numbers(b, i, insn) || !check_ranks(b, i, m) || !choose_type(b, i, m))
         return false;
-    if (better_exchanged(i, m))
+    if (column_alone(i, m))
+        exchange(b->arena, i), m->packed = false;
+    else if (better_exchanged(i, m))
         exchange(b->arena, i);
+    for (int n = 0; n < OPERANDS; n++)
+        make_dense(b->arena, &i->o[n]);
     m->k_step = w->step[w->rank - 2];
     int64_t m_step = w->step[w->rank - 1], rows = max_of(c, c->rank - 2),
             columns = c->count[c->rank - 1];
@@ -403,6 +430,11 @@ static void pack_block(const struct worker *me, const struct bound_insn *i, cons
     int64_t ks = w->step[w->rank - 2], ms = w->step[w->rank - 1], unit = unit_of[m->type];
     struct operand as = {.dtype = m->type == GEMM_F32 ? DT_F32 : w->dtype,
                          .size = (uint8_t)m->w_size};
+    if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_F32) {
+        for (int64_t k = 0; k < e->k; k++)
+            copy_words((float *)to + k * pitch, (const float *)x + k * ks, e->columns);
+        return;
+    }
     if (w->dtype == as.dtype && ks == 1 && m->type == GEMM_F32) {
         me->k->transpose(to, pitch, x, ms, (size_t)e->columns, (size_t)e->k, 4);
         return;
@@ -417,11 +449,6 @@ static void pack_block(const struct worker *me, const struct bound_insn *i, cons
         for (int64_t k = 0; k < e->k; k += 2, row += 2 * ks)
             me->k->interleave((uint16_t *)to + k * pitch, row, k + 1 < e->k ? row + ks : NULL,
                               (size_t)e->columns);
-        return;
-    }
-    if (w->dtype == as.dtype && ms == 1 && m->type == GEMM_F32) {
-        for (int64_t k = 0; k < e->k; k++)
-            copy_words((float *)to + k * pitch, (const float *)x + k * ks, e->columns);
         return;
     }
     for (int64_t k = 0; k < round_up(e->k, unit); k++) {
