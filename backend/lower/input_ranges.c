@@ -1,8 +1,10 @@
 #include "backend/lower/input_ranges.h"
 
+#include "passes/size_sources.h"
+
 #include <string.h>
 
-enum { MAX_STEPS = 4096 };
+enum { MAX_STEPS = 4096, LIKELY_SIZE = 9 };
 
 struct ranging {
     int64_t low, high;
@@ -142,6 +144,8 @@ static void look(struct ranging *r, const struct value *v)
 void note_input_ranges(struct lowering *l)
 {
     const struct program_region *main_region = &l->p->regions[0];
+    struct arena scratch = {0};
+    const bool *sizes = size_sources(l->g, &scratch);
     for (int i = 0; i < main_region->nparams && i < l->g->main->nparams; i++) {
         const struct value *v = l->g->main->params[i];
         struct slot *s = &l->p->slots[main_region->params[i]];
@@ -152,7 +156,10 @@ void note_input_ranges(struct lowering *l)
         look(&r, v);
         if (!r.known && v->name && strstr(v->name, "mask"))
             narrow(&r, 0, 1);
+        if (!r.known && sizes[v->id])
+            narrow(&r, 1, LIKELY_SIZE);
         if (r.known && r.low <= r.high)
             s->has_range = true, s->low = r.low, s->high = r.high;
     }
+    arena_free(&scratch);
 }

@@ -11,6 +11,8 @@ struct value *generation_rows(struct generation *g, struct value *x)
     struct value *rest = b_slice(b, b_shape(b, x), 1, INT64_MAX, 0), *row = b_unsqueeze(b, x, column, 1);
     struct value *shape[] = {b_dim(b, x, 0), g->beams, rest};
     struct value *y = b_2(b, OP_expand, row, b_concat(b, shape, 3, 0));
+    if (diag_failed(b->d) || !b_require(b, GUARD_AT_MAX, 1, y->type.dims[1], "1 and num_beams"))
+        return NULL;
     g->beams = b_dim(b, y, 1); /* of one name, now that it has one */
     struct value *whole[] = {b_mul(b, b_dim(b, y, 0), g->beams), rest}; /* of no elements -1 could be any number */
     struct attrs a = {0};

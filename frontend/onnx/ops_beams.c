@@ -190,10 +190,13 @@ bool lower_beam_search(struct onnx_node *n)
     struct value *scores = b_select(b, done, none, b_div(b, k.own[BEAM_SCORES], s.weight));
     struct value *shape = b_concat(b, (struct value *[]){s.square, g.max}, 2, 0);
     add_ended(&s, scores, b_reshape(b, k.tokens, shape), &k);
-    struct value *wanted = b_reshape_to(b, b_cast(b, n->in[4], DT_I64), column, 1), *zero = b_i64(b, 0);
-    struct value *axis = b_i64(b, 1), *results[] = {k.own[ENDED_TOKENS], k.own[ENDED_SCORES]};
+    struct value *places = count_up(n, n->in[4]), *beams = count_up(n, g.beams);
+    struct value *results[] = {k.own[ENDED_TOKENS], k.own[ENDED_SCORES]};
+    if (diag_failed(b->d) || !b_require(b, GUARD_AT_MAX, places->type.dims[0], beams->type.dims[0],
+                                        "num_return_sequences and num_beams"))
+        return false;
     for (int i = 0; i < 2 && i < n->nout; i++)
-        n->out[i] = b_op(b, OP_slice, (struct value *[]){results[i], zero, wanted, axis}, 4, NULL);
+        n->out[i] = b_gather(b, results[i], places, 1);
     if (n->nout > 2 && n->wanted[2])
         n->out[2] = all_scores(&g, k.scores);
     return !diag_failed(b->d);

@@ -99,6 +99,26 @@ END
 guarded concat "sizes 2 and 3 differ in dimension 0 of node '/concat': the model needs n = m (operands 'x' and 'y')" \
     "2,4 2,4" "2,4 3,4"
 
+# Sizes that are computed from what an input holds: how many sequences a search keeps and returns.
+whole() { # FILE N: an .npy of one i32, at most 255
+    zeros "$1" 1
+    sed -i 's/<f4/<i4/' "$1"
+    printf "\\$(printf %o "$2")" | dd of="$1" bs=1 seek=128 conv=notrunc 2>dd.txt
+    rm dd.txt
+}
+"$xcc" "$source/test/onnx/contrib/BeamSearch/model.onnx" -q --auto-cast none -o search.neff
+for n in 0 2 3 7; do
+    whole "$n.npy" $n
+done
+"$xrun" search.neff --random max=7.npy three=3.npy two=2.npy few=2.npy >result.txt || failed "2 of 3 beams"
+grep -q '^y  *i32\[3,2,7\]' result.txt || failed "2 of 3 beams: $(cat result.txt)"
+refuses 1 "size 0 is less than 1 in node 'y': the model needs" \
+    "$xrun" search.neff --random max=7.npy three=0.npy two=2.npy few=2.npy
+refuses 1 "size 3 is more than 2 in node 'y': the model needs" \
+    "$xrun" search.neff --random max=7.npy three=2.npy two=3.npy few=2.npy
+# Made-up numbers that only say how large a result is are 1 or more: without that the beams are 0.
+"$xrun" search.neff --random >result.txt || failed "made-up sizes"
+
 # Bounds of HLO's and StableHLO's types.
 cat >bounded.hlo <<'END'
 HloModule bounded
