@@ -178,11 +178,25 @@ TIMM = ["resnet10t", "resnet18d", "resnext26ts", "legacy_seresnet18", "mobilenet
         "lambda_resnet26t", "botnet26t_256", "eca_botnext26ts_256", "tinynet_e", "lcnet_050", "hardcorenas_a", "spnasnet_100", "semnasnet_075", "rexnet_100", "ese_vovnet19b_dw", "cspresnet50", "cspdarknet53", "nf_regnet_b0", "nfnet_l0", "cait_xxs24_224", "crossvit_tiny_240", "twins_svt_small",
         "visformer_tiny", "xcit_nano_12_p16_224", "volo_d1_224", "tnt_s_patch16_224", "convit_tiny", "focalnet_tiny_srf", "fastvit_t8", "starnet_s1", "repvit_m0_9", "inception_next_atto", "mambaout_femto", "hiera_tiny_224", "davit_tiny", "gcvit_xxtiny", "nextvit_small", "sequencer2d_s", "eva02_tiny_patch14_224", "tiny_vit_5m_224",
         "efficientvit_b0", "efficientvit_m0", "pvt_v2_b0", "caformer_s18", "mvitv2_tiny", "rdnet_tiny", "shvit_s1", "swiftformer_xs", "vitamin_small_224"]
-SIZE_OF = {"inception_v3": 96, "xception41": 64}
+SIZE_OF = {"inception_v3": 96, "xception41": 64, "inception_v4": 96, "inception_resnet_v2": 96, "nasnetalarge": 96, "pnasnet5large": 96}
+# Families of few and large models: fewer and smaller layers.
+SHALLOW = dict(depth=2, embed_dim=32, num_heads=2)
+SMALLER = {"beit_base_patch16_224": SHALLOW, "beitv2_base_patch16_224": SHALLOW, "deit3_small_patch16_224": SHALLOW, "vit_relpos_small_patch16_224": SHALLOW, "vit_relpos_base_patch16_rpn_224": SHALLOW, "vit_srelpos_small_patch16_224": SHALLOW,
+           "samvit_base_patch16_224": dict(SHALLOW, global_attn_indexes=(1,)), "naflexvit_base_patch16_gap": SHALLOW, "naflexvit_base_patch16_map": SHALLOW, "naflexvit_base_patch16_par_gap": SHALLOW, "flexivit_small": SHALLOW,
+           "vit_base_patch16_siglip_224": SHALLOW, "vit_small_patch16_rope_224": SHALLOW, "vit_small_patch16_rope_mixed_224": SHALLOW, "vit_small_patch16_rope_ape_224": SHALLOW, "vit_little_patch16_reg4_gap_256": SHALLOW, "vit_base_patch16_xp_224": SHALLOW,
+           "vit_small_plus_patch16_dinov3": SHALLOW, "vit_pe_core_tiny_patch16_384": SHALLOW, "aimv2_1b_patch14_224": SHALLOW, "eva02_tiny_patch14_336": SHALLOW, "vit_medium_patch16_gap_240": SHALLOW, "vit_base_patch16_rpn_224": SHALLOW,
+           "deepseek_vit_412m": SHALLOW, "gemma4_vit_167m": SHALLOW, "qwen3_vit_88m": SHALLOW, "swinv2_tiny_window8_256": dict(embed_dim=24, depths=(1, 2), num_heads=(1, 2)), "swinv2_cr_tiny_224": dict(embed_dim=24, depths=(1, 2), num_heads=(1, 2)),
+           "swinv2_cr_tiny_ns_224": dict(embed_dim=24, depths=(1, 2), num_heads=(1, 2)), "nest_tiny": dict(embed_dims=(16, 32, 32), num_heads=(1, 2, 2), depths=(1, 1, 1)), "hieradet_small": dict(embed_dim=24, stages=(1, 1, 2, 1), global_att_blocks=(3,)),
+           "vit_base_r26_s32_224": SHALLOW, "vit_base_mci_224": SHALLOW, "cspnext_tiny": {}, "cpubone_b0_bfrobust": {}, "cpubone_b1_dwnorm": {}, "csatv2": {}, "efficientformerv2_s0": {}, "efficientvim_m1": {}, "fasternet_t0": {}, "hgnet_tiny": {}, "hgnetv2_b0": {},
+           "iformer_m": {}, "inception_v4": {}, "inception_resnet_v2": {}, "lcnetv2_small": {}, "lowformer_b0": {}, "lowformer_e1": {}, "nasnetalarge": dict(num_conv_filters=42, stem_size=24), "pnasnet5large": {}, "repghostnet_050": {}, "resnetv2_18": {}, "selecsls42": {},
+           "tresnet_m": {}, "dpn48b": {}, "legacy_xception": {}, "ghostnetv2_100": {}, "ghostnetv3_050": {}, "bat_resnext26ts": {}, "gcresnext26ts": {}, "gmixer_12_224": {}, "efficientnet_b0_g16_evos": {}, "efficientnet_b0_gn": {}, "ese_vovnet39b_evos": {},
+           "dm_nfnet_f0": {}, "eca_nfnet_l0": {}, "convnext_atto_rms": {}, "resnet26t": {}, "ecaresnet26t": {}, "resnetblur18": {}, "resnetaa34d": {}, "seresnet33ts": {}, "mixnet_s": {}, "mobilenet_edgetpu_v2_xs": {}, "tf_mixnet_s": {}, "fbnetv3_b": {},
+           "mobilenetv4_hybrid_medium": {}, "regnetz_b16": {}, "coatnet_nano_rw_224": {}, "coatnext_nano_rw_224": {}, "maxxvit_rmlp_nano_rw_256": {}, "coat_tiny": {}, "crossvit_9_dagger_240": {}, "efficientvit_l1": {}, "mobilevitv2_050": {},
+           "convformer_s18": {}, "poolformerv2_s12": {}, "twins_pcpvt_small": {}, "vitamin_small_224": {}, "mvitv2_small_cls": {}, "cs3darknet_focus_s": {}, "cs3sedarknet_x": {}, "darknet53": {}, "hrnet_w18_ssld": {}, "dla46x_c": {}, "res2next50": {}}
 
 
 def timm_model(name):
-    sizes = {}
+    sizes = SMALLER.get(name, {})
     m = import_timm().create_model(name, pretrained=False, num_classes=10, **sizes).eval()
     want = m.default_cfg["input_size"][-1]
     fixed = m.default_cfg.get("fixed_input_size") or name.startswith(("coat", "levit", "pit", "crossvit", "xcit", "volo", "tnt", "mixer", "gmlp", "resmlp", "maxvit", "botnet", "eca_bot", "halo", "hiera", "sequencer", "gcvit", "efficientformer", "convit", "cait", "twins", "vis", "mvit"))
@@ -190,7 +204,7 @@ def timm_model(name):
     return m, randn(1, 3, s, s), randn(2, 3, s, s)
 
 
-for k in TIMM:
+for k in dict.fromkeys(TIMM + list(SMALLER)):
     table("timm_" + k, lambda k=k: timm_model(k), axes={0: {0: "b"}}, tol=1e-3, exporters=("ts", "dy") if len(k) % 3 == 0 else ("ts",) if len(k) % 3 == 1 else ("dy",))
 
 # ---- networks written out ----
