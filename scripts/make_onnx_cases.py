@@ -490,3 +490,14 @@ def t5(V=23,heads=2,size=4):
     nodes,inits=graph(True,'decoder_input_ids',False); encoder=h.make_graph(nodes,'encoder',[vi('encoder_input_ids',T.INT32,['b','s']),mask,vi('decoder_input_ids',T.INT32,['b',1])],[logits,states]+kv('present','self',1)+kv('present','cross','s'),inits)
     nodes,inits=graph(False,'input_ids',True); return dict(encoder=encoder,decoder=h.make_graph(nodes,'decoder',[vi('input_ids',T.INT32,['b',1]),mask,states]+kv('past','self','p')+kv('past','cross','s'),[logits]+kv('present','self','q'),inits))
 case('BeamSearch_encoder',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5())],{**words,**ones},['y','z'],opsets=MS)
+
+# ---- an LSTM that looks at a memory ----
+def looks(ways,I_,H,A,D,L,B=3,steps=5,places=4):
+    found=L or D; w={'W':(ways,4*H,I_+found),'R':(ways,4*H,H),'B':(ways,8*H),'P':(ways,3*H),'h':(ways,B,H),'c':(ways,B,H),'QW':(ways,H,A),'MW':(ways,D,A),'V':(ways,A),'M':(B,places,D),'X':(steps,B,I_)}
+    w={k:f32(*d) for k,d in w.items()}
+    if L: w['AW']=f32(ways,H+D,L)
+    return {**w,'len':I(*[5,3,1]),'mem':I(*[2,4,3])}
+attentive=lambda ins,y,**k:M('AttnLSTM',ins,[y,y+'h',y+'c'],**k)
+case('AttnLSTM',[attentive(['X','W','R','B','','','','','QW','MW','V','M'],'y',hidden_size=4)],{k:v for k,v in looks(1,3,4,5,6,0).items() if k in 'XWRBQWMWVM'},['y','yh','yc'],opsets=MS)
+case('AttnLSTM_both_ways',[attentive(['X','W','R','B','len','h','c','P','QW','MW','V','M','mem','AW'],'y',hidden_size=4,direction='bidirectional',activations=['Sigmoid','Tanh','Relu','HardSigmoid','Softsign','Tanh'])],looks(2,3,4,5,6,7),['y','yh','yc'],opsets=MS)
+case('AttnLSTM_backwards',[attentive(['X','W','R','','len','','','P','QW','MW','V','M','','AW'],'y',hidden_size=4,direction='reverse',clip=.5,input_forget=1)],{k:v for k,v in looks(1,3,4,5,6,7).items() if k not in ('B','h','c','mem')},['y','yh','yc'],opsets=MS)
