@@ -5,8 +5,10 @@
 #include "neff/core/resize.h"
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
+#include "runtime/ops/common/maps.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,7 +156,7 @@ static bool is_outside(const struct resize *r, double x)
 
 static int64_t clamp(double x, int64_t n)
 {
-    return x < 0 ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
+    return !(x > 0) ? 0 : x > (double)(n - 1) ? n - 1 : (int64_t)x;
 }
 
 static int64_t nearest_index(const struct resize *r, double x)
@@ -294,28 +296,6 @@ static void interpolate(const struct resize *r, const struct taps *t, const doub
         }
 }
 
-/* Moves whole elements, so any type will do. */
-static void pick_nearest(const struct resize *r, const char *from, char *to, int64_t outer,
-                         size_t row, int dtype)
-{
-    char outside[16] = {0};
-    size_t bytes = dtype_bytes(dtype);
-    if (dtype != DT_STR)
-        dtype_store_f64(dtype, outside, 0, r->outside);
-    for (int64_t k = 0; k < r->line.out; k++) {
-        double x = resized_source(&r->line, (double)k);
-        int64_t index = nearest_index(r, x);
-        for (int64_t o = 0; o < outer; o++) {
-            char *dst = to + (size_t)(o * r->line.out + k) * row;
-            if (is_outside(r, x))
-                for (size_t i = 0; i < row; i += bytes)
-                    memcpy(dst + i, outside, bytes);
-            else
-                memcpy(dst, from + (size_t)(o * r->line.in + index) * row, row);
-        }
-    }
-}
-
 /* Scale and region of each axis; axes that stay as they are have `out` -1. */
 static bool plan_axes(struct op_call *c, const struct resize *common, struct resize *plan)
 {
@@ -354,32 +334,29 @@ static bool plan_axes(struct op_call *c, const struct resize *common, struct res
     return true;
 }
 
-/* Axis by axis, from one buffer of elements to the next. */
-static bool pick_axes(struct op_call *c, const struct resize *plan)
+/* Moves whole elements, so any type will do. */
+static bool pick_nearest(struct op_call *c, const struct resize *plan)
 {
-    const struct tensor *x = c->in[0], *z = c->out[0];
-    size_t bytes = dtype_bytes(x->dtype);
-    int64_t dims[MAX_RANK];
-    memcpy(dims, x->dims, sizeof dims);
-    char *buffer = NULL;
-    const char *from = x->data;
-    for (int i = 0; i < x->rank; i++) {
-        const struct resize *r = &plan[i];
-        if (r->line.out < 0)
-            continue;
-        int64_t outer = dims_product(dims, 0, i), inner = dims_product(dims, i + 1, x->rank);
-        dims[i] = r->line.out;
-        char *next = malloc((size_t)dims_product(dims, 0, x->rank) * bytes + 1);
-        if (!next) {
-            free(buffer);
-            return fail_memory(c->env->d, "out of memory");
+    const struct tensor *x = c->in[0];
+    struct tensor *z = c->out[0];
+    char outside[16] __attribute__((aligned(16))) = {0};
+    int64_t stride[MAX_RANK];
+    struct maps m;
+    if (!maps_init(&m, z, c->env->d))
+        return false;
+    dense_strides(x->rank, x->dims, stride);
+    for (int i = 0; i < x->rank; i++)
+        for (int64_t k = 0; k < z->dims[i]; k++) {
+            bool stays = plan[i].line.out < 0;
+            double at = stays ? 0 : resized_source(&plan[i].line, (double)k);
+            m.axis[i][k] = stays                       ? k * stride[i]
+                           : is_outside(&plan[i], at) ? -1
+                                                      : nearest_index(&plan[i], at) * stride[i];
+            if (m.axis[i][k] < 0 && x->dtype != DT_STR)
+                dtype_store_f64(x->dtype, outside, 0, plan[i].outside);
         }
-        pick_nearest(r, from, next, outer, (size_t)inner * bytes, z->dtype);
-        free(buffer);
-        from = buffer = next;
-    }
-    memcpy(z->data, from, (size_t)tensor_count(z) * bytes);
-    free(buffer);
+    maps_move(z, x, &m, outside);
+    free(m.block);
     return true;
 }
 
@@ -474,5 +451,5 @@ bool eval_resize(struct op_call *c)
         return true;
     if (tensor_count(x) == 0)
         return fail(c->env->d, "nothing to resize to %lld elements", (long long)tensor_count(z));
-    return (moves ? pick_axes(c, plan) : interpolate_axes(c, plan)) && own_strings(c, 0);
+    return (moves ? pick_nearest(c, plan) : interpolate_axes(c, plan)) && own_strings(c, 0);
 }

@@ -1,9 +1,9 @@
 /*
- * slice, pad, tile: each result index along an axis comes from one operand index, or from none.
+ * slice, pad, tile.
  */
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
-#include "runtime/ops/common/typed.h"
+#include "runtime/ops/common/maps.h"
 #include "runtime/ops/common/walk.h"
 
 #include <stdlib.h>
@@ -156,94 +156,6 @@ bool eval_slice(struct op_call *c)
     return own_strings(c, 0);
 }
 
-/* ---- index maps: pad and tile ---- */
-
-/* For each axis, operand offset (in elements) of each result index; -1: none. */
-struct maps {
-    int64_t *block, *axis[MAX_RANK];
-};
-
-static bool maps_init(struct maps *m, const struct tensor *z, struct diag *d)
-{
-    int64_t total = 1;
-    for (int i = 0; i < z->rank; i++)
-        total += z->dims[i];
-    m->block = malloc(sizeof *m->block * (size_t)total);
-    if (!m->block)
-        return fail_memory(d, "out of memory");
-    int64_t at = 0;
-    for (int i = 0; i < z->rank; i++) {
-        m->axis[i] = m->block + at;
-        at += z->dims[i];
-    }
-    return true;
-}
-
-/* One row through the innermost map: its longest run of neighbours, first..end, is copied. */
-static void move_row(char *to, const char *from, const void *value, const int64_t *map, int64_t n,
-                     int64_t first, int64_t end, size_t bytes)
-{
-    for (int64_t i = first ? 0 : end; i < n; i = i + 1 == first ? end : i + 1) {
-        const char *one = map[i] < 0 ? (const char *)value : from + (size_t)map[i] * bytes;
-        switch (bytes) {
-#define MOVE(size, T)                                                                              \
-    case size:                                                                                     \
-        ((T *)to)[i] = *(const T *)one;                                                            \
-        break;
-            TYPED_SIZES(MOVE)
-#undef MOVE
-        default:
-            memcpy(to + (size_t)i * bytes, one, bytes);
-        }
-    }
-    if (end > first)
-        memcpy(to + (size_t)first * bytes, from + (size_t)map[first] * bytes,
-               (size_t)(end - first) * bytes);
-}
-
-static void longest_run(const int64_t *map, int64_t n, int64_t *first, int64_t *end)
-{
-    *first = *end = 0;
-    for (int64_t i = 0, j; i < n; i = j) {
-        for (j = i + 1; j < n && map[i] >= 0 && map[j] == map[j - 1] + 1;)
-            j++;
-        if (map[i] >= 0 && j - i > *end - *first)
-            *first = i, *end = j;
-    }
-}
-
-/* Fills the result from x through the maps; `value` where there is no operand element. */
-static void move_mapped(struct tensor *z, const struct tensor *x, const struct maps *m,
-                        const void *value)
-{
-    static const int64_t scalar[1] = {0};
-    size_t bytes = dtype_bytes(z->dtype);
-    int64_t at[MAX_RANK] = {0}, count = tensor_count(z), first, end;
-    int inner = z->rank - 1;
-    int64_t run = inner < 0 ? 1 : z->dims[inner];
-    const int64_t *map = inner < 0 ? scalar : m->axis[inner];
-    char *to = z->data;
-    longest_run(map, run, &first, &end);
-    for (int64_t done = 0; done < count; done += run, to += (size_t)run * bytes) {
-        int64_t base = 0;
-        bool none = false;
-        for (int i = 0; i < inner; i++) {
-            none |= m->axis[i][at[i]] < 0;
-            base += m->axis[i][at[i]];
-        }
-        if (none)
-            copy_run(to, 1, value, 0, run, bytes);
-        else
-            move_row(to, (const char *)x->data + (size_t)base * bytes, value, map, run, first, end,
-                     bytes);
-        for (int i = inner - 1; i >= 0; i--) {
-            if (++at[i] < z->dims[i])
-                break;
-            at[i] = 0;
-        }
-    }
-}
-
 /* ---- pad ---- */
 
 bool infer_pad(struct infer *f)
@@ -349,7 +261,7 @@ bool eval_pad(struct op_call *c)
         return false;
     bool ok = pad_maps(c, mode, &m);
     if (ok)
-        move_mapped(c->out[0], c->in[0], &m, has_operand(c, 2) ? c->in[2]->data : zeros);
+        maps_move(c->out[0], c->in[0], &m, has_operand(c, 2) ? c->in[2]->data : zeros);
     free(m.block);
     return ok && own_strings(c, 0);
 }
@@ -394,7 +306,7 @@ bool eval_tile(struct op_call *c)
     for (int i = 0; i < x->rank; i++)
         for (int64_t k = 0; k < c->out[0]->dims[i]; k++)
             m.axis[i][k] = k % x->dims[i] * strides[i];
-    move_mapped(c->out[0], x, &m, NULL);
+    maps_move(c->out[0], x, &m, NULL);
     free(m.block);
     return own_strings(c, 0);
 }
