@@ -156,6 +156,18 @@ class NeuronForm(unittest.TestCase):
             np.testing.assert_allclose(xcc.load(archive)(p, t), 1 - giou(p * 2, t * 2).mean(1), rtol=1e-5, atol=1e-6)
 
 
+class Names(unittest.TestCase):
+    def test_torch_neuronx(self):
+        """AWS's build.py and my_ops.py name the module so."""
+        import torch_neuronx
+        from torch_neuronx.xla_impl import custom_op
+        import torch_neuronx.xla_impl.custom_op as same
+        if not os.path.realpath(torch_neuronx.__file__).startswith(os.path.realpath(os.path.join(HERE, "..", "compat"))):
+            self.skipTest("AWS's own package is installed")
+        self.assertIs(custom_op, xcc.custom_op)
+        self.assertIs(same, xcc.custom_op)
+
+
 @unittest.skipUnless(shutil.which(CC), "no C compiler")
 class Register(unittest.TestCase):
     def test_register(self):
