@@ -183,6 +183,22 @@ static void add_product(struct used *u, const struct insn *n)
         use_add(u, "GEMM_ACCUMULATES");
 }
 
+/* The inputs' part of the gates: products of some rows of all batches with what a block of weights has of the gates. */
+static void add_recurrence(struct used *u, const struct insn *n)
+{
+    const struct ap *w = &n->ap[AP(recurrence, input_weights)], *b = &n->ap[AP(recurrence, bias)];
+    bool known = w->rank == 3 && b->rank == 2 && dim_is_const(w->dim[2].count) && dim_is_const(b->dim[1].count);
+    dim_t block = known ? w->dim[2].count : 0, gates = n->imm[IMM(recurrence, gates)].base,
+          width = known && dim_is_const(gates) ? gates * b->dim[1].count : 0;
+    if (block <= 0 || width <= 0) {
+        use_add_every_block(u);
+        return;
+    }
+    use_add_columns(u, width < block ? width : block, GEMM_F32);
+    if (width > block && width % block)
+        use_add_columns(u, width % block, GEMM_F32);
+}
+
 /* Which of the forms of conv.inc; others have one for all. */
 static void add_depthwise(struct used *u, const struct insn *n)
 {
@@ -255,8 +271,10 @@ static void add_insn(struct used *u, const struct insn *n)
         add_winograd(u, n);
     if (n->op == INSN_quantized_matmul)
         use_add(u, "GEMM_ANY_u8s8");
-    if (n->op == INSN_weight_only_matmul || n->op == INSN_recurrence)
-        use_add_every_block(u, n->op == INSN_recurrence);
+    if (n->op == INSN_weight_only_matmul)
+        use_add_every_block(u);
+    if (n->op == INSN_recurrence)
+        add_recurrence(u, n);
     if (n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE)
         use_add(u, "REDUCE_sum");
     if (n->op == INSN_range_select)

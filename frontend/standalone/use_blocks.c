@@ -167,10 +167,14 @@ void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, boo
         add_tiles(u, &columns, &rows, type);
 }
 
-void use_add_every_block(struct used *u, bool bf16)
+void use_add_columns(struct used *u, int64_t columns, enum gemm_type type)
+{
+    const struct lengths any = {.open = true}, all = {.most = columns};
+    add_tiles(u, &any, &all, type);
+}
+
+void use_add_every_block(struct used *u)
 {
     use_add(u, "GEMM_ONE_ROW");
     use_add(u, "GEMM_ANY_f32");
-    if (bf16)
-        use_add(u, "GEMM_ANY_bf16");
 }

@@ -10,7 +10,9 @@
 
 /* Of tiles whose result is y; exchanged: rows and columns may be. */
 void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, bool exchanged);
-/* Of floats, whatever the tiles are. */
-void use_add_every_block(struct used *u, bool bf16);
+/* Of tiles of so many columns and any rows. */
+void use_add_columns(struct used *u, int64_t columns, enum gemm_type type);
+/* Of f32, whatever the tiles are. */
+void use_add_every_block(struct used *u);
 
 #endif
