@@ -329,7 +329,7 @@ static void add_call(struct used *u, const struct program *p, const struct call 
     add_types(u, out);
     if (k->op == OP_cumsum)
         add_forms(u, "RUNNING", in);
-    if (k->op == OP_argmax || k->op == OP_argmin)
+    if (k->op == OP_argmax || k->op == OP_argmin || k->op == OP_hardmax || k->op == OP_topk)
         add_forms(u, "ARG_DT", in);
     if (k->op == OP_cast)
         add_casts(u, in, out);

@@ -80,6 +80,13 @@ static void check(int dtype, int kind, int64_t outer, int64_t n, int64_t inner, 
     if (!op_test_run(&t, OP_topk, 2))
         fail_msg("%s", t.d.text);
     check_lines(&t, outer, n, inner, k, largest);
+    struct tensor values = {0}, *out[] = {&values, NULL}, *in[] = {&t.in[0], &t.in[1]};
+    assert_true(tensor_alloc(&values, dtype, 3, t.out[0].dims, &t.d));
+    struct op_call c = {.op = OP_topk, .attrs = &t.attrs, .nin = 2, .nout = 2, .in = in, .out = out, .env = &t.env};
+    assert_true(op_run_planned(&c)); /* no indices are wanted */
+    if (tensor_count(&values))
+        assert_memory_equal(t.out[0].data, values.data, (size_t)tensor_count(&values) * dtype_bytes(dtype));
+    tensor_free(&values);
     op_test_clear(&t);
 }
 
@@ -93,6 +100,19 @@ static void test_selection(void **state)
                 for (int largest = 0; largest < 2; largest++)
                     check(dtypes[d], kind, 2, sizes[s][0], 1 + (kind > 0) * 2, sizes[s][1],
                           largest);
+}
+
+/* One of each line, of lines that are compared side by side or turned first; columns, some at a time. */
+static void test_many_lines(void **state)
+{
+    static const int64_t shapes[][4] = {{700, 1, 1, 1}, {90, 7, 1, 1},  {70, 16, 1, 1}, {5, 40, 1, 1},
+                                        {2, 3, 300, 1}, {40, 6, 11, 1}, {2, 30, 37, 1}, {1, 40, 16, 3},
+                                        {2, 40, 33, 5}, {1, 90, 20, 17}};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (int kind = 0; kind < 3; kind++)
+                for (int largest = 0; largest < 2; largest++)
+                    check(dtypes[d], kind, shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3], largest);
 }
 
 static void test_long_lines(void **state)
@@ -160,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_many_lines),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_total_order),
     };

@@ -13,7 +13,8 @@ static const int numbers[] = {DT_I8,  DT_U8,  DT_I16, DT_U16, DT_I32, DT_U32,
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 static const int64_t shapes[][3] = {{2, 1, 1},    {3, 7, 1},  {1, 32, 1},  {2, 33, 1},
                                     {1, 100, 1},  {1, 5, 3},  {2, 9, 130}, {1, 3, 513},
-                                    {2, 2, 1030}, {1, 64, 2}, {1, 300, 8}};
+                                    {2, 2, 1030}, {1, 64, 2}, {1, 300, 8},
+                                    {150, 8, 1},  {70, 16, 1}, {90, 17, 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static uint32_t draw(uint32_t *seed)

@@ -1,11 +1,14 @@
 /*
  * The k first or last elements along an axis, in order.
  */
+#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
+#include "runtime/ops/common/extremes.h"
 #include "runtime/ops/common/order.h"
 #include "runtime/ops/common/radix.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/typed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,22 +108,34 @@ static void sort_numbers(uint64_t *v, int64_t n, uint64_t *scratch)
         v[k] = j < n && v[j] < scratch[i] ? v[j++] : scratch[i++];
 }
 
+/* Whether some of the elements may come before `last`; all may where that is no number. */
+enum { BLOCK = 16 };
+static bool any_before(const float *x, int64_t step, int64_t n, float last, bool largest)
+{
+    unsigned any = 0;
+    if (step == 1 && n == BLOCK) {
+        for (int j = 0; largest && j < BLOCK; j++)
+            any |= !(x[j] <= last);
+        for (int j = 0; !largest && j < BLOCK; j++)
+            any |= !(x[j] >= last);
+        return any;
+    }
+    for (int64_t j = 0; j < n; j++)
+        any |= largest ? !(x[j * step] <= last) : !(x[j * step] >= last);
+    return any;
+}
+
 /* Of an unsorted line, those in front that can be among the k least; how many. Keys are compared
  * with the k-th least of those kept so far, of which there are at most `max`. */
 static int64_t pack_candidates(const float *from, int64_t step, int64_t n, int64_t k, int64_t max,
                                uint32_t flip, uint64_t *out)
 {
-    enum { BLOCK = 16 };
     uint32_t bound = UINT32_MAX;
-    float last = flip ? -INFINITY : INFINITY; /* the element of that key, to compare with first */
+    float last = NAN; /* the element of that key, to compare with first */
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        unsigned any = 0;
-        for (int64_t j = 0; flip && j < m; j++)
-            any |= !(from[(i + j) * step] < last);
-        for (int64_t j = 0; !flip && j < m; j++)
-            any |= !(from[(i + j) * step] > last);
+        bool any = any_before(from + i * step, step, m, last, flip);
         for (int64_t j = 0; any && j < m; j++) {
             uint32_t key = rank_f32(from[(i + j) * step], flip);
             out[kept] = (uint64_t)key << 32 | (uint64_t)(i + j);
@@ -137,6 +152,28 @@ static int64_t pack_candidates(const float *from, int64_t step, int64_t n, int64
         last = from[(int64_t)(worst & UINT32_MAX) * step];
     }
     return kept;
+}
+
+/* The k least of a line, sorted, in `best`: for few. */
+static void few_of_line(const float *from, int64_t step, int64_t n, int64_t k, uint32_t flip, uint64_t *best)
+{
+    for (int64_t i = 0; i < k; i++)
+        best[i] = (uint64_t)rank_f32(from[i * step], flip) << 32 | (uint64_t)i;
+    insert_min(best, k, k);
+    for (int64_t i = k; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        float last = from[(int64_t)(best[k - 1] & UINT32_MAX) * step];
+        bool any = any_before(from + i * step, step, m, last, flip);
+        for (int64_t j = i; any && j < i + m; j++) {
+            uint64_t x = (uint64_t)rank_f32(from[j * step], flip) << 32 | (uint64_t)j;
+            int64_t at = k - 1;
+            if (x >= best[at])
+                continue;
+            for (; at && best[at - 1] > x; at--)
+                best[at] = best[at - 1];
+            best[at] = x;
+        }
+    }
 }
 
 static void sift_down(struct ranked *heap, int64_t n, struct ranked x)
@@ -177,71 +214,192 @@ static void rank_line(const struct tensor *x, int64_t first, int64_t step, int64
     }
 }
 
-/* Which elements of the line are the first k: in `index`, with `room` for n numbers and k more. */
-static void first_of_line(const struct tensor *x, int64_t first, int64_t step, int64_t n, int64_t k,
-                          bool largest, uint64_t *room, int64_t *index)
+/* What a call selects, and memory for one line at a time. */
+struct topk {
+    const struct tensor *x;
+    int64_t outer, n, k, inner;
+    bool largest, narrow;
+    void *room;           /* n + k numbers of 64 bits, or k of struct ranked */
+    int64_t *index;       /* k */
+    struct tensor turned; /* columns as lines; without data where lines are read where they are */
+};
+
+/* Which elements of a line are the first k, of types of up to 32 bits: in `index`. */
+static void first_of_line(const struct topk *s, const struct tensor *x, int64_t first, int64_t step)
 {
-    enum { FEW = 12 };
-    int64_t max = 4 * k + 1024;
-    if (x->dtype == DT_F32 && n > 2 * max)
-        n = pack_candidates((const float *)x->data + first, step, n, k, max,
-                            largest ? UINT32_MAX : 0, room);
-    else
-        pack_line(x, first, step, n, largest, room);
-    if (k <= FEW) {
-        insert_min(room, n, k);
+    enum { FEW = 16 };
+    int64_t n = s->n, k = s->k, max = 4 * k + 1024;
+    uint32_t flip = s->largest ? UINT32_MAX : 0;
+    uint64_t *room = s->room;
+    if (x->dtype == DT_F32 && k <= FEW) {
+        few_of_line((const float *)x->data + first, step, n, k, flip, room);
     } else {
-        select_min(room, n, k);
-        sort_numbers(room, k, room + n);
+        if (x->dtype == DT_F32 && n > 2 * max)
+            n = pack_candidates((const float *)x->data + first, step, n, k, max, flip, room);
+        else
+            pack_line(x, first, step, n, s->largest, room);
+        if (k <= FEW) {
+            insert_min(room, n, k);
+        } else {
+            select_min(room, n, k);
+            sort_numbers(room, k, room + n);
+        }
     }
     for (int64_t j = 0; j < k; j++)
-        index[j] = (int64_t)(room[j] & UINT32_MAX);
+        s->index[j] = (int64_t)(room[j] & UINT32_MAX);
 }
 
-static void first_of_wide_line(const struct tensor *x, int64_t first, int64_t step, int64_t n,
-                               int64_t k, bool largest, struct ranked *heap, int64_t *index)
+static void first_of_any_line(const struct topk *s, const struct tensor *x, int64_t first, int64_t step)
 {
-    rank_line(x, first, step, n, k, largest, heap);
-    for (int64_t j = 0; j < k; j++)
-        index[j] = heap[j].index;
+    struct ranked *heap = s->room;
+    if (s->narrow) {
+        first_of_line(s, x, first, step);
+        return;
+    }
+    rank_line(x, first, step, s->n, s->k, s->largest, heap);
+    for (int64_t j = 0; j < s->k; j++)
+        s->index[j] = heap[j].index;
+}
+
+/* n elements that lie `to_step` apart, from those of `index`, which are `step` apart. */
+static void pick(char *to, int64_t to_step, const char *from, int64_t step, const int64_t *index, int64_t n,
+                 size_t bytes)
+{
+    switch (bytes) {
+#define PICK(size, T)                                                                                                  \
+    case size:                                                                                                         \
+        for (int64_t j = 0; j < n; j++)                                                                                \
+            ((T *)to)[j * to_step] = ((const T *)from)[index[j] * step];                                               \
+        return;
+        TYPED_SIZES(PICK)
+#undef PICK
+    }
+    for (int64_t j = 0; j < n; j++)
+        memcpy(to + (size_t)(j * to_step) * bytes, from + (size_t)(index[j] * step) * bytes, bytes);
+}
+
+/* The result of line (o, i), whose first elements are in `index`. */
+static void store_line(struct op_call *c, const struct topk *s, int64_t o, int64_t i)
+{
+    size_t bytes = dtype_bytes(s->x->dtype);
+    int64_t to = o * s->k * s->inner + i, first = o * s->n * s->inner + i;
+    if (wants_result(c, 0))
+        pick((char *)c->out[0]->data + (size_t)to * bytes, s->inner, (const char *)s->x->data + (size_t)first * bytes,
+             s->inner, s->index, s->k, bytes);
+    for (int64_t j = 0; wants_result(c, 1) && j < s->k; j++)
+        ((int64_t *)c->out[1]->data)[to + j * s->inner] = s->index[j];
+}
+
+/* Lines side by side, some at a time. */
+enum { COLUMNS = 16, MAX_TURNED = 1 << 16 };
+static void select_columns(struct op_call *c, const struct topk *s, int64_t o)
+{
+    size_t bytes = dtype_bytes(s->x->dtype);
+    const char *from = (const char *)s->x->data + (size_t)(o * s->n * s->inner) * bytes;
+    for (int64_t i = 0; i < s->inner; i += COLUMNS) {
+        int64_t m = s->inner - i < COLUMNS ? s->inner - i : COLUMNS;
+        if (s->turned.data)
+            kernels_get()->transpose(s->turned.data, s->n, from + (size_t)i * bytes, s->inner, (size_t)s->n, (size_t)m,
+                                     bytes);
+        for (int64_t j = 0; j < m; j++) {
+            if (s->turned.data)
+                first_of_any_line(s, &s->turned, j * s->n, 1);
+            else
+                first_of_any_line(s, s->x, o * s->n * s->inner + i + j, s->inner);
+            store_line(c, s, o, i + j);
+        }
+    }
+}
+
+/* Elements of lines, one each. */
+static void pick_places(char *to, const char *from, struct lines l, const int64_t *place, size_t bytes)
+{
+    switch (bytes) {
+#define PICK(size, T)                                                                                                  \
+    case size:                                                                                                         \
+        for (int64_t o = 0; o < l.outer; o++)                                                                          \
+            for (int64_t i = 0; i < l.inner; i++)                                                                      \
+                ((T *)to)[o * l.inner + i] = ((const T *)from)[(o * l.n + place[o * l.inner + i]) * l.inner + i];      \
+        return;
+        TYPED_SIZES(PICK)
+#undef PICK
+    }
+}
+
+/* The least of lines whose first elements are at `place`, and which are on from line o: NaN is least of all there, but
+ * after all numbers here. */
+static void pass_nan(const struct topk *s, int64_t o, struct lines l, int64_t *place)
+{
+    for (int64_t r = 0; r < l.outer; r++)
+        for (int64_t i = 0; i < l.inner; i++, place++) {
+            int64_t first = (o + r) * l.n * l.inner + i;
+            double v = tensor_f64(s->x, first + *place * l.inner);
+            if (v == v)
+                continue;
+            first_of_any_line(s, s->x, first, l.inner);
+            *place = s->index[0];
+        }
+}
+
+/* The first alone, as the extreme of some lines at a time. False of other types. */
+static bool select_one(struct op_call *c, const struct topk *s)
+{
+    enum { PART = 512 };
+    size_t bytes = dtype_bytes(s->x->dtype);
+    int64_t part = s->inner < PART ? PART / (s->inner ? s->inner : 1) : 1;
+    bool wanted = wants_result(c, 1), ok = true;
+    int64_t *room = wanted ? NULL : malloc(sizeof *room * (size_t)(part * s->inner) + 1);
+    for (int64_t o = 0, m; (wanted || room) && ok && o < s->outer; o += m) {
+        m = s->outer - o < part ? s->outer - o : part;
+        int64_t *place = wanted ? (int64_t *)c->out[1]->data + o * s->inner : room, first = o * s->n * s->inner;
+        struct lines l = {m, s->n, s->inner};
+        ok = extreme_places(s->x, first, l, s->largest, false, place);
+        if (ok && !s->largest && dtype_is_float(s->x->dtype))
+            pass_nan(s, o, l, place);
+        if (ok && wants_result(c, 0))
+            pick_places((char *)c->out[0]->data + (size_t)(o * s->inner) * bytes,
+                        (const char *)s->x->data + (size_t)first * bytes, l, place, bytes);
+    }
+    ok = ok && (wanted || room);
+    free(room);
+    return ok;
+}
+
+static bool select_lines(struct op_call *c, const struct topk *s)
+{
+    if (s->k == 1 && select_one(c, s))
+        return true;
+    for (int64_t o = 0; o < s->outer; o++)
+        select_columns(c, s, o);
+    return true;
 }
 
 bool eval_topk(struct op_call *c)
 {
     const struct tensor *x = c->in[0];
     int axis = call_axis(c, "axis", -1, x->rank);
-    int64_t n = x->dims[axis], k = tensor_i64(c->in[1], 0);
-    int64_t outer = dims_product(x->dims, 0, axis),
-            inner = dims_product(x->dims, axis + 1, x->rank);
     size_t bytes = dtype_bytes(x->dtype);
-    bool largest = attr_int(c->attrs, "largest", 1),
-         narrow = dtype_info(x->dtype)->bits <= 32 && n <= UINT32_MAX;
-    if (k < 0 || k > n)
-        return fail(c->env->d, "k is %lld for size %lld", (long long)k, (long long)n);
-    if (k == 0)
+    struct topk s = {.x = x,
+                          .outer = dims_product(x->dims, 0, axis),
+                          .n = x->dims[axis],
+                          .k = tensor_i64(c->in[1], 0),
+                          .inner = dims_product(x->dims, axis + 1, x->rank),
+                          .largest = attr_int(c->attrs, "largest", 1),
+                          .turned = {.dtype = x->dtype}};
+    s.narrow = dtype_info(x->dtype)->bits <= 32 && s.n <= UINT32_MAX;
+    if (s.k < 0 || s.k > s.n)
+        return fail(c->env->d, "k is %lld for size %lld", (long long)s.k, (long long)s.n);
+    if (s.k == 0)
         return true;
-    int64_t *index = malloc(sizeof *index * (size_t)k);
-    void *room =
-        malloc(narrow ? sizeof(uint64_t) * (size_t)(n + k) : sizeof(struct ranked) * (size_t)k);
-    for (int64_t o = 0; index && room && o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            int64_t first = o * n * inner + i;
-            if (narrow)
-                first_of_line(x, first, inner, n, k, largest, room, index);
-            else
-                first_of_wide_line(x, first, inner, n, k, largest, room, index);
-            for (int64_t j = 0; j < k; j++) {
-                size_t to = (size_t)((o * k + j) * inner + i);
-                if (wants_result(c, 0))
-                    memcpy((char *)c->out[0]->data + to * bytes,
-                           (const char *)x->data + (size_t)(first + index[j] * inner) * bytes,
-                           bytes);
-                if (wants_result(c, 1))
-                    ((int64_t *)c->out[1]->data)[to] = index[j];
-            }
-        }
-    bool ok = index && room;
-    free(index);
-    free(room);
+    s.index = malloc(sizeof *s.index * (size_t)s.k);
+    s.room =
+        malloc(s.narrow ? sizeof(uint64_t) * (size_t)(s.n + s.k) : sizeof(struct ranked) * (size_t)s.k);
+    bool turns = s.inner > 1 && s.n <= MAX_TURNED && bytes <= 8;
+    if (turns)
+        s.turned.data = malloc((size_t)s.n * COLUMNS * bytes);
+    bool ok = s.index && s.room && (s.turned.data || !turns);
+    if (ok)
+        select_lines(c, &s);
+    free(s.index), free(s.room), free(s.turned.data);
     return ok || fail_memory(c->env->d, "out of memory");
 }

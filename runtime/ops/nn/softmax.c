@@ -1,3 +1,4 @@
+#include "runtime/ops/common/extremes.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <math.h>
@@ -99,31 +100,48 @@ static bool log_softmax(struct op_call *c, struct work *w)
     return along_axis(c, w, log_softmax_row);
 }
 
-/* Lines of neighbours by the kernel, whose NaN is larger than all others: such lines again. */
-static void hardmax_lines(float *z, const float *x, int64_t outer, int64_t n, double *line)
+/* The place of a line's largest element, given as NaN or the greatest number: of what is no number the first element
+ * alone counts, as it is compared with those behind it. */
+static int64_t hardmax_place(const struct tensor *x, int64_t first, struct around a, int64_t place, double *line)
 {
-    const struct kernel_table *k = kernels_get();
-    memset(z, 0, (size_t)(outer * n) * sizeof *z);
-    for (int64_t o = 0; o < outer; o++, x += n, z += n) {
-        int64_t best = (int64_t)k->argmax((struct in_row){x, 1}, (size_t)n);
-        if (isnan(x[best])) {
-            dtype_load_f64n(DT_F32, x, (size_t)n, line);
-            best = largest(line, n);
-        }
-        z[best] = 1;
-    }
+    int64_t at = first + place * a.inner;
+    if (x->dtype == DT_F32 ? !isnan(((const float *)x->data)[at]) : !isnan(tensor_f64(x, at)))
+        return place;
+    for (int64_t i = 0; i < a.n; i++)
+        line[i] = tensor_f64(x, first + i * a.inner);
+    return largest(line, a.n);
 }
 
 static bool hardmax(struct op_call *c, struct work *w)
 {
+    enum { PART = 512 };
     const struct tensor *x = c->in[0];
+    struct tensor *z = c->out[0];
     struct around a = around(c);
+    int64_t part = a.inner < PART ? PART / (a.inner ? a.inner : 1) : 1;
+    int64_t *place = WORK(w, int64_t, part * a.inner);
     double *line = WORK(w, double, a.n);
-    if (x->dtype != DT_F32 || a.inner != 1)
-        return along_axis(c, w, hardmax_row);
-    if (line && a.n > 0)
-        hardmax_lines(c->out[0]->data, x->data, a.outer, a.n, line);
-    return line;
+    char one[16] __attribute__((aligned(16)));
+    size_t bytes = dtype_bytes(z->dtype);
+    if (!place || !line)
+        return false;
+    memset(z->data, 0, (size_t)tensor_count(z) * bytes);
+    dtype_store_f64(z->dtype, one, 0, 1);
+    for (int64_t o = 0, m; o < a.outer; o += m) {
+        m = a.outer - o < part ? a.outer - o : part;
+        if (!extreme_places(x, o * a.n * a.inner, (struct lines){m, a.n, a.inner}, true, false, place))
+            return along_axis(c, w, hardmax_row);
+        for (int64_t r = 0; r < m; r++)
+            for (int64_t i = 0; i < a.inner; i++) {
+                int64_t first = (o + r) * a.n * a.inner + i;
+                int64_t at = first + hardmax_place(x, first, a, place[r * a.inner + i], line) * a.inner;
+                if (bytes == sizeof(float))
+                    memcpy((float *)z->data + at, one, sizeof(float));
+                else
+                    memcpy((char *)z->data + (size_t)at * bytes, one, bytes);
+            }
+    }
+    return true;
 }
 static bool lp_norm(struct op_call *c, struct work *w)
 {
