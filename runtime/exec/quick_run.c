@@ -6,6 +6,25 @@
 #include <math.h>
 #include <string.h>
 
+/* A step may have bound a kernel that needs more room for tiles than all before: they lie elsewhere from then on. What
+ * has steps is linked line by line, since only pure code is shortened. */
+static void follow_tiles(const struct context *c, struct quick_region *q)
+{
+    char *tiles = c->workers[0].tiles;
+    int at = 0;
+    while (at < q->nslots && q->slots[at] != QUICK_TILE)
+        at++;
+    if (at == q->nslots || q->linked[at] == tiles)
+        return;
+    q->linked[at] = tiles;
+    for (int i = 0; i < q->count; i++)
+        for (int n = 0; n < QUICK_OPERANDS; n++) {
+            const struct quick_place *p = &q->list[i].place[n];
+            if (!p->fixed && p->slot == QUICK_TILE)
+                q->code[i].p[n] = tiles + p->offset;
+        }
+}
+
 enum { QUICK_LOOK = 16 }; /* trips between looks at limits */
 
 #define QUICK_TARGET
