@@ -5,7 +5,7 @@
 #include "backend/lower/move.h"
 #include "backend/lower/product.h"
 
-enum { INDEX_TILE = 64, MAX_INDICES = 2048, TILE_ELEMENTS = 4096 };
+enum { INDEX_TILE = 64, MAX_INDICES = 2048, TILE_ELEMENTS = 4096, FEW_INDICES = 16, FEW_ELEMENTS = 256 };
 
 /* Indices of one tile: more where rows are short. */
 static int64_t index_tile(dim_t inner)
@@ -29,6 +29,19 @@ static enum lowered one_index(struct lowering *l, struct node *n, dim_t entries,
         return DECLINED;
     emit_move(l, n, n->name, &m);
     return LOWERED;
+}
+
+/* How many of the outer indices an instance takes: where few elements are gathered from each, as many as make a tile,
+ * and no remainder. */
+static int64_t outer_tile(const struct lowering *l, dim_t outer, dim_t count, dim_t inner)
+{
+    int64_t n = 1;
+    if (l->m->strict || !dim_is_const(outer) || !dim_is_const(count) || !dim_is_const(inner) || count < 1 ||
+        inner < 1 || count > FEW_INDICES || inner > FEW_ELEMENTS / count)
+        return 1;
+    for (int64_t d = 2; d <= outer && d <= TILE_ELEMENTS / (count * inner); d++)
+        n = outer % d ? n : d;
+    return n;
 }
 
 enum lowered lower_gather(struct lowering *l, struct node *n)
@@ -57,14 +70,19 @@ enum lowered lower_gather(struct lowering *l, struct node *n)
         return DECLINED;
     }
     struct kernel_builder k = begin_kernel(l, n, n->name);
-    dim_t tile = even_tile(count, index_tile(inner));
-    int var_outer = kernel_grid(&k, outer), var = kernel_grid(&k, dim_ceildiv(t, count, tile));
+    dim_t tile = even_tile(count, index_tile(inner)), joint = outer_tile(l, outer, count, inner);
+    int var_outer = kernel_grid(&k, joint > 1 ? outer / joint : outer);
+    int var = kernel_grid(&k, dim_ceildiv(t, count, tile));
     struct ap dst = ap_slot(l->p, value_slot(l, n->out[0])), table = ap_slot(l->p, value_slot(l, x));
     struct ap at = ap_slot(l->p, value_slot(l, index));
-    ap_move(l->p, &dst, var_outer, dim_mul(t, count, inner));
-    ap_move(l->p, &table, var_outer, dim_mul(t, entries, inner));
-    ap_push_tile(l->p, &dst, inner, tile, var, count), ap_push(&dst, 1, inner);
-    ap_push(&table, inner, entries), ap_push(&table, 1, inner);
+    dim_t to = dim_mul(t, count, inner), from = dim_mul(t, entries, inner);
+    ap_move(l->p, &dst, var_outer, dim_mul(t, to, joint));
+    ap_move(l->p, &table, var_outer, dim_mul(t, from, joint));
+    ap_push_tile(l->p, &dst, inner, tile, var, count), ap_push(&table, inner, entries);
+    if (joint > 1)
+        ap_push(&dst, to, joint), ap_push(&table, from, joint);
+    if (joint == 1 || inner != 1)
+        ap_push(&dst, 1, inner), ap_push(&table, 1, inner);
     ap_push_tile(l->p, &at, 1, tile, var, count);
     emit_dma_gather(&k,
                     (struct dma_gather){.dst = dst, .table = table, .index = at, .limit = entries});

@@ -2,6 +2,7 @@
  * Copies, transposes and gathers: DMA queues, and the copies of other engines.
  */
 #include "runtime/exec/engine.h"
+#include "runtime/exec/short_rows.h"
 #include "runtime/exec/state.h"
 
 #include <string.h>
@@ -90,6 +91,43 @@ void exec_short_fill(struct worker *me, const struct bound_insn *i)
     run_rows(me, i, fill_words);
 }
 
+/* Rows of neighbours in both, planes of them or blocks of planes: the longer of the dims before the last are rows. */
+static void copy_block(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
+    int last = i->shape.rank - 1, dim = last - 1, other = last > 1 ? last - 2 : -1;
+    if (other >= 0 && count[other] > count[dim])
+        dim = last - 2, other = last - 1;
+    int64_t planes = other < 0 ? 1 : count[other];
+    for (int64_t k = 0; k < planes; k++)
+        copy_short_rows(p[DST] + (k ? k * y->step[other] * y->size : 0), y->step[dim] * y->size,
+                        p[SRC] + (k ? k * x->step[other] * x->size : 0), x->step[dim] * x->size, count[dim],
+                        (size_t)(count[last] * y->size));
+}
+
+void exec_short_copy(struct worker *me, const struct bound_insn *i)
+{
+    int64_t count[MAX_AP_RANK];
+    int rank = i->shape.rank;
+    if (shape_now(me, &i->shape, count))
+        for_each_row(me, i, count, rank > 2 ? rank - 3 : 0, copy_block);
+}
+
+static bool is_short_copy(const struct bound_insn *i)
+{
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
+    int last = i->shape.rank - 1;
+    return last > 0 && y->dtype == x->dtype && y->step[last] == 1 && x->step[last] == 1 &&
+           i->shape.count[last] <= SHORT_ROW_BYTES / y->size;
+}
+
+static bool choose_copy(struct bound_insn *i)
+{
+    if (is_short_copy(i))
+        i->run = exec_short_copy;
+    return true;
+}
+
 bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     if (i->o[DST].dtype != i->o[SRC].dtype && !only_numbers(b, i, insn))
@@ -103,11 +141,11 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int last = i->shape.rank - 1;
     if (last < 1 || is_clipped(i, last) || (y->step[last] == 1 && x->step[last] == 1))
-        return true;
+        return choose_copy(i);
     for (int d = 0; d < last; d++)
         if (y->step[d] == 1 && x->step[d] == 1 && !is_clipped(i, d)) {
             exchange(i, d, last);
-            return true;
+            return choose_copy(i);
         }
     bool repeats = x->step[last] == 0 && i->shape.count[last] <= FEW_REPEATS;
     for (int d = 0; d < last && repeats; d++)
@@ -209,6 +247,15 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
                                        (long long)rows, (long long)y->count[0]);
 }
 
+/* Whether a row is one of neighbours, or rows of them, that are short. */
+static bool is_short_gather(const struct bound_insn *i, const int64_t *count)
+{
+    const struct operand *y = &i->o[AP(dma_gather, dst)], *t = &i->o[AP(dma_gather, table)];
+    int last = y->rank - 1;
+    return (last == 1 || last == 2) && y->step[last] == 1 && t->step[last] == 1 &&
+           count[last] <= SHORT_ROW_BYTES / y->size;
+}
+
 static void copy_dims(const struct worker *me, const struct bound_insn *i, char *y, const char *x,
                       int dim, const int64_t *count)
 {
@@ -283,6 +330,8 @@ void exec_dma_gather(struct worker *me, const struct bound_insn *i)
             worker_fail(me, "an index is out of the range of the table it selects from");
         return;
     }
+    const struct operand *y = &i->o[AP(dma_gather, dst)], *t = &i->o[AP(dma_gather, table)];
+    bool brief = is_short_gather(i, count);
     for (int64_t r = 0; r < rows; r++) {
         int64_t v = dtype_load_i64(x->dtype, index + r * x->step[x->rank - 1] * x->size, 0);
         v += v < 0 ? limit : 0;
@@ -290,9 +339,12 @@ void exec_dma_gather(struct worker *me, const struct bound_insn *i)
             worker_fail(me, "an index is out of the range of the table it selects from");
             return;
         }
-        copy_dims(me, i, to + r * i->o[AP(dma_gather, dst)].step[0] * i->o[AP(dma_gather, dst)].size,
-                  table +
-                      v * i->o[AP(dma_gather, table)].step[0] * i->o[AP(dma_gather, table)].size,
-                  1, count);
+        char *row_to = to + r * y->step[0] * y->size;
+        const char *from = table + v * t->step[0] * t->size;
+        if (brief)
+            copy_short_rows(row_to, y->step[1] * y->size, from, t->step[1] * t->size, y->rank == 3 ? count[1] : 1,
+                            (size_t)(count[y->rank - 1] * y->size));
+        else
+            copy_dims(me, i, row_to, from, 1, count);
     }
 }
