@@ -504,8 +504,8 @@ case('AttnLSTM_backwards',[attentive(['X','W','R','','len','','','P','QW','MW','
 
 # ---- convolutions of several results a channel; one column of few terms, with and without steps between its elements ----
 rng=np.random.default_rng(41)
-case('Conv_multiplier',[h.make_node('Conv',['x','w','b'],['y'],group=6,pads=[1,0,2,1],strides=[2,1]),h.make_node('Conv',['s','v'],['z'],group=5,dilations=[2])],{'x':f32(2,6,9,8),'s':f32(1,5,14)},['y','z'],opsets=(('',17),),
-     inits=[nh.from_array(f32(12,1,3,2),'w'),nh.from_array(f32(12),'b'),nh.from_array(f32(15,1,3),'v')])
+case('Conv_groups',[h.make_node('Conv',['x','w','b'],['y'],group=6,pads=[1,0,2,1],strides=[2,1]),h.make_node('Conv',['s','v'],['z'],group=5,dilations=[2]),h.make_node('Conv',['x','u','a'],['t'],group=2,strides=[1,2])],{'x':f32(2,6,9,8),'s':f32(1,5,14)},['y','z','t'],opsets=(('',17),),
+     inits=[nh.from_array(f32(12,1,3,2),'w'),nh.from_array(f32(12),'b'),nh.from_array(f32(15,1,3),'v'),nh.from_array(f32(140,3,2,2),'u'),nh.from_array(f32(140),'a')])
 case('Conv_one_channel',[h.make_node('Conv',['x','w','b'],['y'],dilations=[2],pads=[2,2]),h.make_node('Conv',['p','v'],['z'],pads=[1]*4),h.make_node('ConvTranspose',['q','u'],['t'],strides=[2,2]),h.make_node('MatMul',['a','c'],['m'])],
      {'x':f32(2,1,90),'p':f32(1,1,20,33),'q':f32(2,8,6,17),'a':f32(40,5),'c':f32(5,1)},['y','z','t','m'],opsets=(('',17),),
      inits=[nh.from_array(f32(1,1,3),'w'),nh.from_array(f32(1),'b'),nh.from_array(f32(1,1,3,5),'v'),nh.from_array(f32(8,1,2,2),'u')])

@@ -1,0 +1,119 @@
+/*
+ * pass groups: grouped convolutions for which tile programs have no form of their own, or a slow one. Requires
+ * inferred types; runs after layout.
+ *
+ * Depthwise ones that make several results of each channel (a channel multiplier) become those that make one, of an
+ * image in which every channel is repeated: channels are multiplied by vectors, which a product of one channel by a few
+ * results does not fill. Those with more than WIDE results in each of several groups become a convolution for each
+ * group, with all the ways that one has.
+ */
+#include "passes/rewrite.h"
+
+enum { MAX_MULTIPLIER = 8 }; /* above it the groups are products worth their while */
+enum { WIDE = 64, MAX_GROUPS = 64 };
+
+struct splitter {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+struct grouped {
+    int rank;
+    int64_t channels, results, groups; /* results: all */
+};
+
+/* With channels last and in known number. */
+static bool is_grouped(const struct node *n, struct grouped *c)
+{
+    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
+    int rank = c->rank = x->rank;
+    if (n->op != OP_conv || !attr_int(&n->attrs, "channels_last", 0) || rank < 3 || rank >= MAX_RANK ||
+        w->rank != rank || !dim_is_const(x->dims[rank - 1]) || !type_is_static(w))
+        return false;
+    c->channels = x->dims[rank - 1], c->results = w->dims[0], c->groups = attr_int(&n->attrs, "group", 1);
+    return c->groups > 1 && c->channels > 0 && c->channels % c->groups == 0 && c->results > 0 &&
+           c->results % c->groups == 0;
+}
+
+/* ---- channel multipliers ---- */
+
+/* Channel c of x in places c m to c m + m - 1. */
+static struct value *repeated(struct splitter *p, struct node *n, const struct grouped *c, int64_t m)
+{
+    int64_t apart[MAX_RANK + 1] = {0}, times[MAX_RANK + 1], together[MAX_RANK] = {0}; /* 0 keeps a dim */
+    for (int i = 0; i <= c->rank; i++)
+        times[i] = i < c->rank ? 1 : m;
+    apart[c->rank - 1] = c->channels, apart[c->rank] = 1;
+    together[c->rank - 1] = m * c->channels;
+    struct value *y = emit_reshape(n, n->in[0], apart, c->rank + 1, p->d);
+    y = y ? emit2(n, OP_expand, y, constant_i64s(p->g, times, c->rank + 1), p->d) : NULL;
+    return y ? emit_reshape(n, y, together, c->rank, p->d) : NULL;
+}
+
+static bool multiply_channels(struct splitter *p, struct node *n, const struct grouped *c)
+{
+    int64_t m = c->results / c->channels;
+    struct value *x = repeated(p, n, c, m);
+    if (!x)
+        return false;
+    why(p->o, n, "groups.multiplier", "%d results of each channel: the channels are repeated first", (int)m);
+    node_set_input(n, 0, x);
+    attr_set_int(&p->g->arena, &n->attrs, "group", c->results);
+    return true;
+}
+
+/* ---- wide groups ---- */
+
+/* Places from..to along an axis; of a constant's first axis, in its memory. */
+static struct value *part(struct splitter *p, struct node *n, struct value *v, int axis, int64_t from, int64_t to)
+{
+    if (v->constant && axis == 0) {
+        struct tensor t = *v->constant;
+        t.data = (char *)t.data + tensor_bytes(&t) / (size_t)t.dims[0] * (size_t)from;
+        t.dims[0] = to - from, t.owned = false;
+        return constant_new(p->g, &t, v->name);
+    }
+    int64_t along = axis;
+    struct value *in[] = {v, constant_i64s(p->g, &from, 1), constant_i64s(p->g, &to, 1),
+                          constant_i64s(p->g, &along, 1)};
+    return emit(n, OP_slice, in, 4, NULL, NULL, p->d);
+}
+
+static bool convolve_each(struct splitter *p, struct node *n, const struct grouped *c)
+{
+    struct value *results[MAX_GROUPS];
+    struct attrs as = attrs_copy(&p->g->arena, &n->attrs), along = {0};
+    int64_t channels = c->channels / c->groups, each = c->results / c->groups;
+    attr_set_int(&p->g->arena, &as, "group", 1);
+    attr_set_int(&p->g->arena, &along, "axis", c->rank - 1);
+    for (int64_t i = 0; i < c->groups; i++) {
+        struct value *x = part(p, n, n->in[0], c->rank - 1, i * channels, (i + 1) * channels);
+        struct value *w = x ? part(p, n, n->in[1], 0, i * each, (i + 1) * each) : NULL;
+        results[i] = w ? emit(n, OP_conv, (struct value *[]){x, w}, 2, &as, n->name, p->d) : NULL;
+        if (!results[i])
+            return false;
+    }
+    why(p->o, n, "groups.wide", "%d results in each of %d groups: a convolution for each", (int)each, (int)c->groups);
+    return node_replace(n, emit(n, OP_concat, results, (int)c->groups, &along, n->name, p->d));
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct splitter *p = user;
+    struct grouped c;
+    if (n->op != OP_conv || !is_grouped(n, &c))
+        return true;
+    int64_t each = c.results / c.groups;
+    if (c.groups == c.channels && each > 1 && each <= MAX_MULTIPLIER && !p->o->strict_target)
+        return multiply_channels(p, n, &c);
+    if (each > WIDE && c.groups <= MAX_GROUPS && !(n->nin > 2 && n->in[2]))
+        return convolve_each(p, n, &c);
+    return true;
+}
+
+bool pass_groups(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct splitter p = {g, o, d};
+    return for_each_node(g->main, visit, &p);
+}
