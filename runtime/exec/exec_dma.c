@@ -2,8 +2,8 @@
  * Copies, transposes and gathers: DMA queues, and the copies of other engines.
  */
 #include "runtime/exec/engine.h"
-#include "runtime/exec/short_rows.h"
 #include "runtime/exec/state.h"
+#include "runtime/ops/common/short_rows.h"
 
 #include <string.h>
 
@@ -75,34 +75,24 @@ static bool kernel_size(int size)
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-enum { FEW_REPEATS = 8, SHORT_FILL = 16 };
+enum { FEW_REPEATS = 8 };
 
-/* Few repeats of a word: borders of pictures. */
-static void fill_words(struct worker *me, const struct bound_insn *i, char *const *p,
-                       const int64_t *count)
-{
-    uint32_t *y = (uint32_t *)p[DST], x = *(const uint32_t *)p[SRC];
-    for (int64_t n = 0; n < count[i->shape.rank - 1]; n++)
-        y[n] = x;
-}
-
-void exec_short_fill(struct worker *me, const struct bound_insn *i)
-{
-    run_rows(me, i, fill_words);
-}
-
-/* Rows of neighbours in both, planes of them or blocks of planes: the longer of the dims before the last are rows. */
+/* Rows of neighbours, or of one element again and again; planes or blocks of them. The longer of the dims before the
+ * last are the rows. */
 static void copy_block(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
-    int last = i->shape.rank - 1, dim = last - 1, other = last > 1 ? last - 2 : -1;
-    if (other >= 0 && count[other] > count[dim])
+    int last = i->shape.rank - 1, dim = last - 1, other = last > 1 ? last - 2 : last;
+    if (last > 1 && count[other] > count[dim])
         dim = last - 2, other = last - 1;
-    int64_t planes = other < 0 ? 1 : count[other];
-    for (int64_t k = 0; k < planes; k++)
-        copy_short_rows(p[DST] + (k ? k * y->step[other] * y->size : 0), y->step[dim] * y->size,
-                        p[SRC] + (k ? k * x->step[other] * x->size : 0), x->step[dim] * x->size, count[dim],
-                        (size_t)(count[last] * y->size));
+    int64_t planes = last > 1 ? count[other] : 1, ys = y->step[dim] * y->size, xs = x->step[dim] * x->size;
+    for (int64_t k = 0; k < planes; k++) {
+        char *to = p[DST] + k * y->step[other] * y->size, *from = p[SRC] + k * x->step[other] * x->size;
+        if (x->step[last])
+            copy_short_rows(to, ys, from, xs, count[dim], (size_t)(count[last] * y->size));
+        else
+            fill_short_rows(to, ys, from, xs, count[dim], (size_t)(count[last] * y->size), (size_t)y->size);
+    }
 }
 
 void exec_short_copy(struct worker *me, const struct bound_insn *i)
@@ -117,8 +107,10 @@ static bool is_short_copy(const struct bound_insn *i)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
     int last = i->shape.rank - 1;
-    return last > 0 && y->dtype == x->dtype && y->step[last] == 1 && x->step[last] == 1 &&
-           i->shape.count[last] <= SHORT_ROW_BYTES / y->size;
+    if (last < 1 || y->dtype != x->dtype || y->step[last] != 1)
+        return false;
+    return (x->step[last] == 1 && i->shape.count[last] <= SHORT_ROW_BYTES / y->size) ||
+           (x->step[last] == 0 && i->shape.count[last] <= SHORT_FILL_BYTES / y->size && kernel_size(x->size));
 }
 
 static bool choose_copy(struct bound_insn *i)
@@ -158,10 +150,7 @@ bool prepare_copy(struct binding *b, struct bound_insn *i, const struct insn *in
             }
             return true;
         }
-    if (x->step[last] == 0 && y->step[last] == 1 && y->dtype == x->dtype && y->size == 4 &&
-        i->shape.count[last] <= SHORT_FILL)
-        i->run = exec_short_fill;
-    return true;
+    return choose_copy(i);
 }
 
 static void copy_row(struct worker *me, const struct bound_insn *i, char *const *p,

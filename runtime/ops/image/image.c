@@ -1,5 +1,6 @@
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/short_rows.h"
 #include "runtime/ops/common/walk.h"
 
 #include <math.h>
@@ -362,6 +363,7 @@ bool eval_reverse_sequence(struct op_call *c)
         return fail(c->env->d, "there are %lld lengths for %lld sequences",
                     (long long)tensor_count(c->in[1]), (long long)x->dims[batch]);
     int64_t inner = dims_product(x->dims, 2, x->rank);
+    size_t bytes = (size_t)inner * dtype_bytes(x->dtype);
     for (int64_t i = 0; i < x->dims[0]; i++)
         for (int64_t j = 0; j < x->dims[1]; j++) {
             int64_t b = batch == 0 ? i : j, t = batch == 0 ? j : i,
@@ -371,8 +373,12 @@ bool eval_reverse_sequence(struct op_call *c)
                             (long long)x->dims[time]);
             int64_t from = t < length ? length - 1 - t : t;
             int64_t row = batch == 0 ? b * x->dims[1] + from : from * x->dims[1] + b;
-            memcpy(element(y, (i * x->dims[1] + j) * inner), element(x, row * inner),
-                   (size_t)inner * dtype_bytes(x->dtype));
+            char *to = (char *)y->data + (size_t)(i * x->dims[1] + j) * bytes;
+            const char *at = (const char *)x->data + (size_t)row * bytes;
+            if (bytes - 1 < SHORT_ROW_BYTES)
+                copy_short_rows(to, 0, at, 0, 1, bytes);
+            else
+                memcpy(to, at, bytes);
         }
     return own_strings(c, 0);
 }

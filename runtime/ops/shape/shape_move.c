@@ -5,6 +5,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/require.h"
+#include "runtime/ops/common/short_rows.h"
 #include "runtime/ops/common/walk.h"
 
 #include <string.h>
@@ -236,6 +237,10 @@ bool infer_concat(struct infer *f)
 static void copy_rows(char *dst, size_t dst_row, const char *src, size_t src_row, int64_t rows,
                       size_t bytes)
 {
+    if (bytes - 1 < SHORT_ROW_BYTES) {
+        copy_short_rows(dst, (int64_t)dst_row, src, (int64_t)src_row, rows, bytes);
+        return;
+    }
     for (int64_t i = 0; i < rows && bytes; i++)
         memcpy(dst + (size_t)i * dst_row, src + (size_t)i * src_row, bytes);
 }
