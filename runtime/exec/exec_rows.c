@@ -96,6 +96,28 @@ static void reduce_row(struct worker *me, const struct bound_insn *i, char *cons
                              rank - i->inner, rank, count));
 }
 
+/* Greatest or least elements of few dense columns: rows side by side are columns too, which are joined at the end.
+ * False where the order of elements shows: of zeros, which have signs, and of what is no number. */
+enum { FEW_COLUMNS = 8, SIDE_BY_SIDE = 64 };
+static bool narrow_extremes(const struct worker *me, enum kernel_reduce f, const float *x, int64_t n, int64_t m,
+                            float *extreme)
+{
+    float wide[SIDE_BY_SIDE];
+    int64_t beside = SIDE_BY_SIDE / m, columns = beside * m, rows = n / beside;
+    bool sure = true;
+    for (int64_t k = 0; k < columns; k++)
+        wide[k] = starts[f];
+    for (int64_t k = 0; k < m; k++)
+        extreme[k] = starts[f];
+    me->k->reduce_columns[f](wide, x, columns, (size_t)rows, (size_t)columns);
+    me->k->reduce_columns[f](extreme, x + rows * columns, m, (size_t)(n - rows * beside), (size_t)m);
+    for (int64_t k = 0; k < columns; k++)
+        extreme[k % m] = combine(f, extreme[k % m], wide[k]);
+    for (int64_t k = 0; k < m; k++)
+        sure &= extreme[k] < 0 || extreme[k] > 0;
+    return sure;
+}
+
 static void reduce_columns(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
@@ -107,16 +129,18 @@ static void reduce_columns(struct worker *me, const struct bound_insn *i, char *
     int64_t n = count[rank - 1], pitch = x->step[rank - 1];
     for (int64_t at = 0; at < count[rank - 2]; at += CHUNK) {
         int64_t m = count[rank - 2] - at < CHUNK ? count[rank - 2] - at : CHUNK;
-        for (int64_t k = 0; k < m; k++)
+        const float *first = (const float *)p[AP(tensor_reduce, src)] + at;
+        bool narrow = (r->f == REDUCE_max || r->f == REDUCE_min) && m <= FEW_COLUMNS && pitch == m && n >= SIDE_BY_SIDE;
+        bool done = narrow && narrow_extremes(me, r->f, first, n, m, sums);
+        for (int64_t k = 0; !done && k < m; k++)
             sums[k] = starts[r->f];
-        for (int64_t from = 0; from < n;
+        for (int64_t from = 0; !done && from < n;
              from += PART) { /* partial results: errors grow with n / PART + PART */
             int64_t rows = n - from < PART ? n - from : PART;
             for (int64_t k = 0; k < m; k++)
                 part[k] = starts[r->f];
             me->k->reduce_columns[r->f](n > PART ? part : sums,
-                                        (const float *)p[AP(tensor_reduce, src)] + from * pitch + at,
-                                        pitch, (size_t)rows, (size_t)m);
+                                        first + from * pitch, pitch, (size_t)rows, (size_t)m);
             if (n > PART)
                 me->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
         }
