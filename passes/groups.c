@@ -23,12 +23,14 @@ struct grouped {
     int64_t channels, results, groups; /* results: all */
 };
 
+static bool convolves(const struct node *n) { return n->op == OP_conv || n->op == OP_conv_integer; }
+
 /* With channels last and in known number. */
 static bool is_grouped(const struct node *n, struct grouped *c)
 {
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
     int rank = c->rank = x->rank;
-    if (n->op != OP_conv || !attr_int(&n->attrs, "channels_last", 0) || rank < 3 || rank >= MAX_RANK ||
+    if (!attr_int(&n->attrs, "channels_last", 0) || rank < 3 || rank >= MAX_RANK ||
         w->rank != rank || !dim_is_const(x->dims[rank - 1]) || !type_is_static(w))
         return false;
     c->channels = x->dims[rank - 1], c->results = w->dims[0], c->groups = attr_int(&n->attrs, "group", 1);
@@ -80,6 +82,18 @@ static struct value *part(struct splitter *p, struct node *n, struct value *v, i
     return emit(n, OP_slice, in, 4, NULL, NULL, p->d);
 }
 
+enum { X_ZERO = 2, W_ZERO = 3, SUMMED = 4, OPERANDS }; /* of conv_integer, behind the image and the weights */
+
+/* What else it reads is one number for all groups, or a constant of a number for each result. */
+static bool splits(const struct node *n, const struct grouped *c)
+{
+    if (n->op == OP_conv)
+        return n->nin < 3 || !n->in[2];
+    const struct value *zero = n->nin > X_ZERO ? n->in[X_ZERO] : NULL, *sums = n->nin > SUMMED ? n->in[SUMMED] : NULL;
+    return (!zero || zero->type.rank == 0) && !(n->nin > W_ZERO && n->in[W_ZERO]) &&
+           (!sums || (sums->constant && sums->type.rank == 1 && sums->type.dims[0] == c->results));
+}
+
 static bool convolve_each(struct splitter *p, struct node *n, const struct grouped *c)
 {
     struct value *results[MAX_GROUPS];
@@ -90,7 +104,10 @@ static bool convolve_each(struct splitter *p, struct node *n, const struct group
     for (int64_t i = 0; i < c->groups; i++) {
         struct value *x = part(p, n, n->in[0], c->rank - 1, i * channels, (i + 1) * channels);
         struct value *w = x ? part(p, n, n->in[1], 0, i * each, (i + 1) * each) : NULL;
-        results[i] = w ? emit(n, OP_conv, (struct value *[]){x, w}, 2, &as, n->name, p->d) : NULL;
+        struct value *in[OPERANDS] = {x, w};
+        for (int k = X_ZERO; k < n->nin && k < OPERANDS; k++)
+            in[k] = k == SUMMED && n->in[k] ? part(p, n, n->in[k], 0, i * each, (i + 1) * each) : n->in[k];
+        results[i] = w ? emit(n, n->op, in, n->nin, &as, n->name, p->d) : NULL;
         if (!results[i])
             return false;
     }
@@ -102,12 +119,12 @@ static bool visit(struct node *n, void *user)
 {
     struct splitter *p = user;
     struct grouped c;
-    if (n->op != OP_conv || !is_grouped(n, &c))
+    if (!convolves(n) || !is_grouped(n, &c))
         return true;
     int64_t each = c.results / c.groups;
     if (c.groups == c.channels && each > 1 && each <= MAX_MULTIPLIER && !p->o->strict_target)
         return multiply_channels(p, n, &c);
-    if (each > WIDE && c.groups <= MAX_GROUPS && !(n->nin > 2 && n->in[2]))
+    if (each > WIDE && c.groups <= MAX_GROUPS && splits(n, &c))
         return convolve_each(p, n, &c);
     return true;
 }
