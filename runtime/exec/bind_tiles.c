@@ -2,8 +2,9 @@
  * Places of tiles in a worker's memory.
  *
  * Kernels of many instructions without loops have thousands of tiles, of which few live at a time: these share memory.
- * Between the last use of one and the first of another in the same memory stands an instruction that runs alone, so
- * that the two are never used by instructions that run together, row by row (stream.c, exec_steps.c).
+ * Between the last use of one and the first of another in the same memory stands a product or a transfer, so that the
+ * two are not used by instructions that run together, row by row (exec_steps.c); where a transfer is a plain copy and
+ * runs together with what stands beside it, the two are places apart (stream.c).
  *
  * Tiles of strict targets have addresses in each partition, by which those that live at different times share memory,
  * in loops too (backend/schedule/place.c). Where tiles apart would take more than a chip has, columns of the chip's

@@ -3,8 +3,9 @@
  * vectors (kernels.h: stream): what one computes is in the first cache when the next reads it, and memory is
  * read while others compute. The same bits: elements do not depend on each other.
  *
- * Tiles that nothing but the instructions touches are one block long. Results that would overlap what others
- * read elsewhere are told by their addresses: then one instruction runs after the other, as they stand.
+ * Tiles that nothing but the instructions touches are one block long, apart from the memory that they may share with
+ * others. Results that would overlap what others read elsewhere are told by their addresses: then one instruction runs
+ * after the other, as they stand.
  */
 #include "runtime/exec/stream.h"
 
@@ -83,17 +84,16 @@ static void spread(float *to, float value, int64_t n)
 struct stream_walk { /* over the rows of an instance */
     char *row[STREAM_PLACES];   /* where each place's row begins */
     char *start[STREAM_PLACES]; /* as the kernel takes it */
-    float values[STREAM_PLACES][STREAM_BLOCK];
+    float values[STREAM_PLACES][STREAM_BLOCK]; /* of places that do not move: of one value, or inside */
 };
 
 static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first)
 {
     for (int k = 0; k < s->nplaces; k++) {
         const struct stream_place *p = &s->places[k];
-        w->start[k] = w->row[k];
+        w->start[k] = p->move ? w->row[k] : (char *)w->values[k];
         if (p->move || p->inside)
             continue;
-        w->start[k] = (char *)w->values[k];
         if (first || !p->steady)
             spread(w->values[k], *(const float *)w->row[k], STREAM_BLOCK);
     }
@@ -185,15 +185,16 @@ static int operand_place(struct stream_maker *m, int i, int n)
         return 0; /* it was bound before */
     align_pattern(&p, m->shape.rank);
     bool written = insn_info(insn->op)->ap[n].access != 'r';
-    int k = 0;
-    while (k < m->nplaces && (m->place[k].number || !same_pattern(&p, &m->place[k].p)))
+    int k = 0, tile = p.o.slot < 0 ? insn->ap[n].tensor : -1; /* tiles that share memory are places of their own */
+    while (k < m->nplaces &&
+           (m->place[k].number || m->place[k].tile != tile || !same_pattern(&p, &m->place[k].p)))
         k++;
     if (k == m->nplaces) {
         memset(&m->place[k], 0, sizeof m->place[k]);
         m->place[k].p = p;
         m->place[k].p.o.step = m->place[k].p.step;
         m->place[k].p.o.count = m->place[k].p.count;
-        m->place[k].tile = p.o.slot < 0 ? insn->ap[n].tensor : -1;
+        m->place[k].tile = tile;
         m->place[k].read_first = !written;
         m->nplaces++;
     }

@@ -452,8 +452,9 @@ static void refused_runs_write_nothing(void **state)
 enum { TILES = 90, ROWS = 4, COLUMNS = 1 << 15, ELEMENTS = ROWS * COLUMNS, OUTPUTS = TILES / 5 };
 #define TILE_PATTERN "f32[0](4:32768, 32768:1)"
 
-/* Sums, differences and maxima of the last few tiles; each fifth goes to the output, by a transfer. */
-static char *any_sums(struct test_random *r, const float *x, float *y)
+/* Sums, differences and maxima of the last few tiles; each fifth goes to the output, by a transfer, or to what is
+ * copied there in the end: that transfer may run together with what stands beside it. */
+static char *any_sums(struct test_random *r, const float *x, float *y, bool directly)
 {
     static const char *const names[] = {"add", "sub", "max"};
     float *tile[TILES];
@@ -461,8 +462,10 @@ static char *any_sums(struct test_random *r, const float *x, float *y)
     size_t size;
     FILE *f = open_memstream(&text, &size);
     fprintf(f, "program \"p\" target cpu outputs \"y\"\nslot %%0 input \"x\" f32[%d]\n"
-               "slot %%1 planned f32[%d] output\nkernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n",
-            ELEMENTS, ELEMENTS * OUTPUTS);
+               "slot %%1 planned f32[%d] output\nslot %%2 planned f32[%d]\n"
+               "kernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n",
+            ELEMENTS, ELEMENTS * OUTPUTS, ELEMENTS * OUTPUTS);
+    const int to = directly ? 1 : 2;
     for (int t = 0; t < TILES; t++) {
         fprintf(f, "tile sbuf%d f32 %d x %d\n", t, ROWS, COLUMNS);
         tile[t] = malloc(ELEMENTS * sizeof(float));
@@ -479,11 +482,16 @@ static char *any_sums(struct test_random *r, const float *x, float *y)
         }
         if (t % 5)
             continue;
-        fprintf(f, "sp.dma_copy dst=%%1 f32[%d](4:32768, 32768:1), src=sbuf%d " TILE_PATTERN "\n", t / 5 * ELEMENTS, t);
+        fprintf(f, "sp.dma_copy dst=%%%d f32[%d](4:32768, 32768:1), src=sbuf%d " TILE_PATTERN "\n", to,
+                t / 5 * ELEMENTS, t);
         memcpy(y + t / 5 * ELEMENTS, tile[t], ELEMENTS * sizeof(float));
     }
-    fprintf(f, "sp.dma_copy dst=%%1 " TILE_PATTERN ", src=%%0 " TILE_PATTERN "\n}\n"
-               "region 0 (%%0) -> (%%1) { launch 0 }\n");
+    fprintf(f, "sp.dma_copy dst=%%%d " TILE_PATTERN ", src=%%0 " TILE_PATTERN "\n}\n", to);
+    if (!directly)
+        fprintf(f, "kernel 1 \"l\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"
+                   "sp.dma_copy dst=%%1 f32[0](%d:1), src=%%2 f32[0](%d:1)\n}\n",
+                ELEMENTS * OUTPUTS, ELEMENTS * OUTPUTS);
+    fprintf(f, "region 0 (%%0) -> (%%1) { launch 0 %s }\n", directly ? "" : "launch 1");
     memcpy(y, x, ELEMENTS * sizeof(float));
     for (int t = 0; t < TILES; t++)
         free(tile[t]);
@@ -494,11 +502,11 @@ static char *any_sums(struct test_random *r, const float *x, float *y)
 static void shared_memory_computes_the_same(void **state)
 {
     float *x = malloc(ELEMENTS * sizeof *x), *y = malloc(OUTPUTS * ELEMENTS * sizeof *y);
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 6; round++) {
         struct test_random r = {(uint64_t)round + 1};
         for (int i = 0; i < ELEMENTS; i++)
             x[i] = (float)(below(&r, 2000) - 1000);
-        char *text = any_sums(&r, x, y);
+        char *text = any_sums(&r, x, y, round % 2);
         struct program *p = parse_ok(text);
         struct diag d = {0};
         struct model *m = model_new(p, &d);
