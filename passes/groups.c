@@ -4,13 +4,14 @@
  *
  * Depthwise ones that make several results of each channel (a channel multiplier) become those that make one, of an
  * image in which every channel is repeated: channels are multiplied by vectors, which a product of one channel by a few
- * results does not fill. Those with more than WIDE results in each of several groups become a convolution for each
- * group, with all the ways that one has.
+ * results does not fill. Those with more results in each of several groups than a block of packed weights has columns
+ * become a convolution for each group, with all the ways that one has.
  */
+#include "neff/isa/pack.h"
 #include "passes/rewrite.h"
 
 enum { MAX_MULTIPLIER = 8 }; /* above it the groups are products worth their while */
-enum { WIDE = 64, MAX_GROUPS = 64 };
+enum { MAX_GROUPS = 64 };
 
 struct splitter {
     struct graph *g;
@@ -124,7 +125,7 @@ static bool visit(struct node *n, void *user)
     int64_t each = c.results / c.groups;
     if (c.groups == c.channels && each > 1 && each <= MAX_MULTIPLIER && !p->o->strict_target)
         return multiply_channels(p, n, &c);
-    if (each > WIDE && c.groups <= MAX_GROUPS && splits(n, &c))
+    if (each > PACK_COLUMNS && c.groups <= MAX_GROUPS && splits(n, &c))
         return convolve_each(p, n, &c);
     return true;
 }
