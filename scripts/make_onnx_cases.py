@@ -509,3 +509,6 @@ case('Conv_groups',[h.make_node('Conv',['x','w','b'],['y'],group=6,pads=[1,0,2,1
 case('Conv_one_channel',[h.make_node('Conv',['x','w','b'],['y'],dilations=[2],pads=[2,2]),h.make_node('Conv',['p','v'],['z'],pads=[1]*4),h.make_node('ConvTranspose',['q','u'],['t'],strides=[2,2]),h.make_node('MatMul',['a','c'],['m'])],
      {'x':f32(2,1,90),'p':f32(1,1,20,33),'q':f32(2,8,6,17),'a':f32(40,5),'c':f32(5,1)},['y','z','t','m'],opsets=(('',17),),
      inits=[nh.from_array(f32(1,1,3),'w'),nh.from_array(f32(1),'b'),nh.from_array(f32(1,1,3,5),'v'),nh.from_array(f32(8,1,2,2),'u')])
+for kind in (0,1):
+    blob=[np.concatenate([np.array([.01+.02*rng.random()],np.float32).view(np.uint8),u8(kind)%16,u8(16)]) for _ in range(21)]
+    case('MatMulFpQ4_%d'%kind,[M('MatMulFpQ4',['a','w','d'],['y'],blk_quant_type=kind)],{'a':f32(2,3,80)},['y'],opsets=MS,inits=[nh.from_array(np.concatenate(blob),'w'),nh.from_array(np.array([80,7]),'d')])

@@ -417,6 +417,9 @@ def quantised():
         yield M("MatMulNBits", [f(*one((3, k), (2, 3, k), (1, k))), w, np.abs(f(n, blocks, scale=.02)), zeros, None, maybe(f(n))], N=int(n), K=k, block_size=block, bits=bits, tol=(1e-2, 1e-2) if bits == 2 else (1e-3, 1e-3), fixed=-1)
         k = 16 * rng.integers(1, 4)
         yield M("MatMulBnb4", [f(3, k), small(np.uint8, n * k // 2), np.abs(f(n * k // 16))], N=int(n), K=int(k), block_size=16, quant_type=one(0, 1), fixed=-1)
+        kind, k = one(0, 1), int(rng.integers(1, 80))
+        blob = [np.concatenate([np.abs(f(1)).view(np.uint8), small(np.uint8, kind) % 16, small(np.uint8, 16)]) for _ in range(n * -(-k // 32))]
+        yield M("MatMulFpQ4", [f(*one((3, k), (2, 3, k))), np.concatenate(blob), np.array([k, n])], blk_quant_type=kind, fixed=-1)
 
 
 def gates():

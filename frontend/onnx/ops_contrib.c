@@ -97,6 +97,70 @@ bool lower_matmul_bnb4(struct onnx_node *n)
     return b_done(n, b_op(n->b, OP_matmul, in, 2, &a));
 }
 
+/* Columns of weights as MatMulFpQ4 has them, in blocks of 32: a scale of f32, with kind 1 a zero point of a byte, and
+ * 16 bytes, of which the low bits are the first 16 elements. */
+enum { COLUMN_BLOCK = 32 };
+
+struct column_blocks {
+    int64_t k, rows, each, size; /* each: blocks of a column; size: bytes of a block */
+    bool zeros;
+};
+
+static void unpack_columns(const struct column_blocks *c, const uint8_t *from, uint8_t *w, float *scale, float *zero)
+{
+    for (int64_t r = 0; r < c->rows; r++, w += c->k) {
+        for (int64_t i = 0; i < c->k; i++) {
+            int64_t at = r * c->each + i / COLUMN_BLOCK;
+            const uint8_t *block = from + at * c->size, *pairs = block + c->size - 16;
+            w[i] = pairs[i % 16] >> (i % COLUMN_BLOCK < 16 ? 0 : 4) & 15;
+            memcpy(&scale[at], block, sizeof(float));
+            zero[at] = c->zeros ? block[sizeof(float)] : 8;
+        }
+    }
+}
+
+static bool columns_of(struct onnx_node *n, struct column_blocks *c)
+{
+    const struct tensor *bytes = b_constant(n->in[1]), *shape = b_constant(n->in[2]);
+    int64_t kind = attr_int(&n->attrs, "blk_quant_type", 1);
+    if (kind != 0 && kind != 1)
+        return NODE_ERROR(n, "attribute 'blk_quant_type' is %lld, expected 0 or 1", (long long)kind);
+    if (!bytes || !shape || shape->rank != 1 || shape->dims[0] != 2)
+        return NODE_ERROR(n, "weights and their shape must be constants, the shape two numbers");
+    c->k = tensor_i64(shape, 0), c->rows = tensor_i64(shape, 1);
+    if (c->k < 1 || c->rows < 1 || c->k > INT32_MAX || c->rows > INT32_MAX)
+        return NODE_ERROR(n, "weights of shape [%lld,%lld]", (long long)c->k, (long long)c->rows);
+    c->zeros = kind == 1;
+    c->each = (c->k + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+    c->size = COLUMN_BLOCK / 2 + (int64_t)sizeof(float) + c->zeros;
+    return (bytes->dtype == DT_U8 && tensor_count(bytes) / c->size / c->each == c->rows &&
+            tensor_count(bytes) % (c->size * c->each) == 0) ||
+           NODE_ERROR(n, "%lld bytes of weights, expected those of shape [%lld,%lld] in blocks of %lld bytes",
+                      (long long)tensor_count(bytes), (long long)c->k, (long long)c->rows, (long long)c->size);
+}
+
+/* a times (K,N) weights that are codes of 4 bits. */
+bool lower_matmul_fpq4(struct onnx_node *n)
+{
+    struct column_blocks c = {0};
+    struct arena *m = &n->b->g->arena;
+    struct attrs a = {0};
+    if (!columns_of(n, &c))
+        return false;
+    int64_t dims[] = {c.rows, c.k}, blocks[] = {c.rows, c.each};
+    uint8_t *w = ARENA_ARRAY(m, uint8_t, c.rows * c.k);
+    float *scale = ARENA_ARRAY(m, float, c.rows * c.each), *zero = ARENA_ARRAY(m, float, c.rows * c.each);
+    if (diag_failed(n->b->d))
+        return false;
+    unpack_columns(&c, b_constant(n->in[1])->data, w, scale, zero);
+    attr_set_int(m, &a, "block_size", COLUMN_BLOCK);
+    attr_set_int(m, &a, "trans_b", 1);
+    struct value *in[] = {n->in[0], constant_copy(n->b->g, DT_U8, 2, dims, w, NULL),
+                          constant_copy(n->b->g, DT_F32, 2, blocks, scale, NULL),
+                          constant_copy(n->b->g, DT_F32, 2, blocks, zero, NULL)};
+    return b_done(n, b_op(n->b, OP_weight_only_matmul, in, 4, &a));
+}
+
 /* ---- quantised forms ---- */
 
 static struct value *real(struct onnx_node *n, int first)
