@@ -53,15 +53,29 @@ static int64_t instances_of(const struct kernel *k)
     return n <= MAX_INSTANCES && n * k->ninsns <= MAX_INSNS ? n : 0;
 }
 
-/* Made by lowering, of a few instances without loops, and all its numbers known. */
+bool kernel_is_straight(const struct kernel *k)
+{
+    bool is = true;
+    for (int t = 0; is && t < k->ntiles; t++)
+        is = dim_is_const(k->tiles[t].elements) && dim_is_const(k->tiles[t].partitions);
+    for (int i = 0; is && i < k->ninsns; i++)
+        is = insn_known(&k->insns[i]);
+    return is;
+}
+
+bool has_fixed_tiles(const struct kernel *k)
+{
+    for (int t = 0; t < k->ntiles; t++)
+        if (k->tiles[t].fixed)
+            return true;
+    return false;
+}
+
+/* Made by lowering, of a few instances. */
 static bool can_be_chained(const struct kernel *k)
 {
-    bool can = k->scheduled && !k->own_sync && k->ninsns > 0 && instances_of(k) > 0;
-    for (int t = 0; can && t < k->ntiles; t++)
-        can = !k->tiles[t].fixed && dim_is_const(k->tiles[t].elements) && dim_is_const(k->tiles[t].partitions);
-    for (int i = 0; can && i < k->ninsns; i++)
-        can = insn_known(&k->insns[i]);
-    return can;
+    return k->scheduled && !k->own_sync && k->ninsns > 0 && instances_of(k) > 0 && !has_fixed_tiles(k) &&
+           kernel_is_straight(k);
 }
 
 static bool has_loops(const struct kernel *k)

@@ -52,6 +52,11 @@ int keep_resident(struct chain *c, int first);
 /* Whether the instruction is a store that nobody reads. */
 bool is_dead_store(const struct chain *c, int insn);
 
+/* Without loops, and all its numbers known: sizes of tiles, and of patterns. */
+bool kernel_is_straight(const struct kernel *k);
+/* Whether the author gave the address of one. */
+bool has_fixed_tiles(const struct kernel *k);
+
 /* Whether it brings a constant into a tile. */
 bool loads_constant(const struct program *p, const struct insn *n);
 

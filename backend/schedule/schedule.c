@@ -1,4 +1,5 @@
-#include "backend/schedule/schedule.h"
+#include "backend/schedule/chain.h"
+#include "neff/isa/cost.h"
 
 #include <limits.h>
 #include <math.h>
@@ -78,35 +79,86 @@ static enum placement order_and_place(struct program *p, struct kernel *k, const
     return placed;
 }
 
-static enum placement schedule_once(struct program *p, struct kernel *k, const struct machine *m,
-                                    bool alone, struct diag *d)
+/* Engines go on with what does not wait. How long the kernel takes then, ns, by the estimate. */
+static double refine(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values)
 {
+    struct arena scratch = {0};
+    double *costs = ARENA_ARRAY(&scratch, double, k->ninsns + 1), *moves = ARENA_ARRAY(&scratch, double, k->ninsns + 1);
+    straight_costs(m, k->insns, k->ninsns, values, costs, moves);
+    double ns = refine_order(p, k, m, values, straight_estimate(p, k, m, costs, moves));
+    arena_free(&scratch);
+    return ns;
+}
+
+/* The same with places one behind the other, as far from those before as there is room, where that takes less time. */
+static double refine_in_turn(struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                             const struct insn *insns, double least)
+{
+    struct arena scratch = {0};
+    size_t ninsns = sizeof *insns * (size_t)k->ninsns, ntiles = sizeof *k->tiles * (size_t)k->ntiles;
+    const struct insn *refined = arena_copy(&scratch, k->insns, ninsns);
+    const struct tile *placed = arena_copy(&scratch, k->tiles, ntiles);
+    double ns = INFINITY;
+    memcpy(k->insns, insns, ninsns);
+    if (place_straight(p, k, m, PLACE_IN_TURN) < 0)
+        ns = refine(p, k, m, values);
+    if (ns >= least) {
+        memcpy(k->insns, refined, ninsns);
+        memcpy(k->tiles, placed, ntiles);
+    }
+    arena_free(&scratch);
+    return ns < least ? ns : least;
+}
+
+/* Whether it may have several instances, which run beside each other where memory is left. */
+static bool is_grid(const struct kernel *k)
+{
+    bool is = false;
+    for (int i = 0; i < k->ngrid; i++)
+        is |= k->grid[i] != 1;
+    return is;
+}
+
+/* Of an instance, what makes up for its having all memory. */
+#define ALONE 0.75
+
+/* Of a traced kernel that has places, without loops. INFINITY: it has loops, or its sizes are not known. */
+static double refine_traced(struct program *p, struct kernel *k, const struct machine *m)
+{
+    struct arena scratch = {0};
+    struct diag d = {0};
+    double ns = INFINITY;
+    k->straight = m->strict && k->traced && kernel_is_straight(k);
+    const int64_t *values = k->straight ? bind_symbols_for_report(p, NULL, 0, 1, &scratch, &d) : NULL;
+    if (values) {
+        const struct insn *insns = arena_copy(&scratch, k->insns, sizeof *k->insns * (size_t)k->ninsns);
+        ns = refine(p, k, m, values);
+        if (!has_fixed_tiles(k)) {
+            double less = is_grid(k) ? ns * ALONE : ns, turn = refine_in_turn(p, k, m, values, insns, less);
+            ns = turn < less ? turn : ns;
+        }
+    }
+    arena_free(&scratch);
+    return ns;
+}
+
+/* *ns: of refine_traced. */
+static enum placement schedule_once(struct program *p, struct kernel *k, const struct machine *m,
+                                    bool alone, double *ns, struct diag *d)
+{
+    *ns = INFINITY;
     if (k->own_sync)
         return place_kernel(p, k, m, alone, NULL, d);
     enum placement placed = order_and_place(p, k, m, alone, d);
+    if (placed == PLACED)
+        *ns = refine_traced(p, k, m);
     return placed != PLACED || sync_kernel(p, k, d) ? placed : REFUSED;
 }
 
 bool schedule_kernel(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
-    return schedule_once(p, k, m, false, d) == PLACED;
-}
-
-/* Each tile by itself, or where there is no room one for those that live one after the other. */
-static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
-                                    struct diag *d)
-{
-    part_queues(k);
-    size_t size = sizeof *k->insns * (size_t)k->ninsns;
-    struct insn *own = arena_copy(&p->arena, k->insns, size);
-    diag_clear(d);
-    enum placement placed = schedule_once(p, k, m, true, d);
-    if (placed != NO_ROOM)
-        return placed;
-    restore(k, own);
-    reuse_tiles(p, k, false);
-    diag_clear(d);
-    return schedule_once(p, k, m, true, d);
+    double ns;
+    return schedule_once(p, k, m, false, &ns, d) == PLACED;
 }
 
 /* Instructions of its own, which may change without those of a copy of the kernel. */
@@ -120,6 +172,65 @@ static void own_insns(struct program *p, struct kernel *k)
     }
 }
 
+/* The kernel again, as it was; tiles are merged in place where there is no room, instructions are copied. */
+static struct kernel copy_of(struct program *p, const struct kernel *k)
+{
+    struct kernel copy = *k;
+    copy.tiles = arena_copy(&p->arena, k->tiles, sizeof *k->tiles * (size_t)k->ntiles);
+    copy.tiles_cap = k->ntiles;
+    own_insns(p, &copy);
+    return copy;
+}
+
+/* Each tile by itself, or where there is no room one for those that live one after the other. */
+static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
+                                    double *ns, struct diag *d)
+{
+    part_queues(k);
+    size_t size = sizeof *k->insns * (size_t)k->ninsns;
+    struct insn *own = arena_copy(&p->arena, k->insns, size);
+    diag_clear(d);
+    enum placement placed = schedule_once(p, k, m, true, ns, d);
+    if (placed != NO_ROOM)
+        return placed;
+    restore(k, own);
+    reuse_tiles(p, k, false);
+    diag_clear(d);
+    return schedule_once(p, k, m, true, ns, d);
+}
+
+/* All its loops written out: before they are ordered, so that all iterations may run beside each other, or after that,
+ * so that engines pass from one to the next. INFINITY: that does not go. */
+static double schedule_straight(struct program *p, struct kernel *k, const struct machine *m, bool placed)
+{
+    struct diag d = {0};
+    double ns = INFINITY;
+    if (placed) {
+        unroll_straight(p, k, m, true);
+        ns = refine_traced(p, k, m);
+        return ns < INFINITY && sync_kernel(p, k, &d) ? ns : INFINITY;
+    }
+    unroll_straight(p, k, m, false);
+    join_row_sums(p, k);
+    rotate_tiles(p, k, m);
+    return schedule_chip(p, k, m, &ns, &d) == PLACED ? ns : INFINITY;
+}
+
+/* Of a kernel that has its order and places: the best way to write its loops out, where they have not been. */
+static void straighten(struct program *p, struct kernel *k, const struct machine *m, const struct kernel *loops)
+{
+    if (!unrolls_straight(loops))
+        return;
+    const struct kernel own = *k; /* a builder knows the kernel by its place in the program */
+    *k = copy_of(p, &own);
+    double after_ns = schedule_straight(p, k, m, true);
+    const struct kernel after = *k;
+    *k = copy_of(p, loops);
+    double before_ns = schedule_straight(p, k, m, false);
+    if (after_ns <= before_ns)
+        *k = after_ns < INFINITY ? after : own;
+}
+
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
 {
     k->traced = true;
@@ -129,23 +240,22 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
         reuse_tiles(p, k, true);
         return schedule_kernel(p, k, m, d);
     }
-    struct kernel loops = *k; /* tiles are merged in place where there is no room, instructions are copied */
-    loops.tiles = arena_copy(&p->arena, k->tiles, sizeof *k->tiles * (size_t)k->ntiles);
-    loops.tiles_cap = k->ntiles;
+    const struct kernel loops = copy_of(p, k);
+    double ns;
     own_insns(p, k);
     unroll_loops(p, k, m, false);
     join_row_sums(p, k);
     rotate_tiles(p, k, m);
-    enum placement placed = schedule_chip(p, k, m, d);
+    enum placement placed = schedule_chip(p, k, m, &ns, d);
     for (int tight = 0; tight < 2 && placed == NO_ROOM; tight++) { /* tight: engines have the least freedom */
-        struct kernel again = loops;
+        struct kernel again = copy_of(p, &loops);
         again.tight = tight;
-        again.tiles = arena_copy(&p->arena, loops.tiles, sizeof *loops.tiles * (size_t)loops.ntiles);
         *k = again;
-        own_insns(p, k);
         forget_places(k);
-        placed = schedule_chip(p, k, m, d);
+        placed = schedule_chip(p, k, m, &ns, d);
     }
+    if (placed == PLACED && ns == INFINITY)
+        straighten(p, k, m, &loops);
     return placed == PLACED;
 }
 

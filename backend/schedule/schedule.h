@@ -52,6 +52,10 @@ bool chain_kernels(struct program *p, const struct machine *m, struct diag *d);
 /* Writes out loops of few iterations, each with tiles of its own; before part_queues. `edges`: those
  * too whose last iteration may have less of a tile, where nothing reads more of it. */
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges);
+/* Whether all loops written out are not too many instructions. */
+bool unrolls_straight(const struct kernel *k);
+/* Writes out all loops. `placed`: tiles have places, and are the same in every iteration. */
+void unroll_straight(struct program *p, struct kernel *k, const struct machine *m, bool placed);
 /* Of a kernel that has its order, those that are not too long for a chain: wholly. */
 void unroll_whole_loops(struct program *p, struct kernel *k, const struct machine *m);
 /* Row sums of what an activation writes become part of it. */

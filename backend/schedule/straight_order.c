@@ -1,7 +1,8 @@
 /*
  * The order of kernels of many thousand instructions without loops. What conflict.c does compares pairs.
  *
- * Memory is looked at in cells, of 64 bytes by 32 partitions on the chip. A cell knows who wrote it last, and which
+ * Memory is looked at in cells, of 64 bytes by 32 partitions on the chip; of traced kernels, whose tiles may be small
+ * and are touched in parts, cells begin where an operand begins or ends. A cell knows who wrote it last, and which
  * instruction of each stream read it last since. A later write of a cell comes after all of these, so that they can be
  * forgotten: an instruction that must come after them comes after the write.
  */
@@ -9,9 +10,10 @@
 
 #include "backend/tile/rules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 64, PARTS = 4, PART = 32, MAX_CELLS = 16384 };
+enum { CELL = 64, PARTS = 4, PART = 32, MAX_CELLS = 16384, MAX_CHIP_CELLS = 1 << 20 };
 
 struct touches {
     int32_t writer, reader[STREAMS];
@@ -21,16 +23,26 @@ struct cell_reader { /* since the cell was written last */
     int32_t insn, next; /* -1: the last one of the list */
 };
 
-struct cells { /* of one memory: PARTS for each place on the chip */
+struct cells { /* of HBM */
     struct touches *cells;
     int64_t n, bytes; /* bytes of one */
+};
+
+struct cell_bounds { /* where cells begin: `each` bytes apart, or if that is 0 at `at` */
+    int64_t each, *at;
+    int n;
+};
+
+struct chip_cells { /* of SBUF or PSUM */
+    struct touches *cells; /* all partitions of the same bytes lie together */
+    struct cell_bounds bytes, partitions;
 };
 
 struct tracker {
     const struct program *p;
     const struct kernel *k;
     struct arena *a;
-    struct cells chip[2]; /* sbuf, psum */
+    struct chip_cells chip[2]; /* sbuf, psum */
     struct cells *slots;  /* of those that own memory */
     bool *written;        /* per slot, by the kernel */
     before_t *before;
@@ -122,15 +134,87 @@ static void chip_box(const struct tile *t, const struct ap *a, bool all, int64_t
         p[0] = first, p[1] = last, p[2] = low * size, p[3] = (high + 1) * size;
 }
 
+static int64_t cell_at(const struct cell_bounds *b, int64_t at)
+{
+    int low = 0, high = b->n - 1;
+    if (b->each)
+        return at / b->each;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        if (b->at[middle] <= at)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 static void touch_chip(struct tracker *t, const struct ap *a, bool all, bool write)
 {
     const struct tile *tile = &t->k->tiles[a->tensor];
-    struct cells *c = &t->chip[a->mem == MEM_PSUM];
+    struct chip_cells *c = &t->chip[a->mem == MEM_PSUM];
     int64_t p[4];
     chip_box(tile, a, all, p);
-    for (int64_t b = (tile->address + p[2]) / CELL; b <= (tile->address + p[3] - 1) / CELL; b++)
-        for (int64_t q = p[0] / PART; q <= p[1] / PART; q++)
-            touch_cell(t, &c->cells[b * PARTS + q], write);
+    const int64_t first = cell_at(&c->bytes, tile->address + p[2]), last = cell_at(&c->bytes, tile->address + p[3] - 1);
+    const int64_t low = cell_at(&c->partitions, p[0]), high = cell_at(&c->partitions, p[1]);
+    for (int64_t b = first; b <= last; b++)
+        for (int64_t q = low; q <= high; q++)
+            touch_cell(t, &c->cells[b * c->partitions.n + q], write);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void sort_bounds(struct cell_bounds *b)
+{
+    int n = 0;
+    qsort(b->at, (size_t)b->n, sizeof *b->at, by_place);
+    for (int i = 0; i < b->n; i++)
+        if (!n || b->at[i] != b->at[n - 1])
+            b->at[n++] = b->at[i];
+    b->n = n;
+}
+
+/* Where the operands in that memory begin, and where what lies behind them does. */
+static void find_bounds(const struct tracker *t, int mem, struct chip_cells *c)
+{
+    const struct kernel *k = t->k;
+    int most = 1;
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++)
+            most += k->insns[i].ap[o].mem == mem ? 2 : 0;
+    c->bytes = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, most), .n = 1};
+    c->partitions = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, most), .n = 1};
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            const struct ap *a = &k->insns[i].ap[o];
+            int64_t p[4];
+            if (a->mem != mem)
+                continue;
+            chip_box(&k->tiles[a->tensor], a, insn_info(k->insns[i].op)->ap[o].reach == REACH_INDIRECT, p);
+            c->partitions.at[c->partitions.n++] = p[0], c->partitions.at[c->partitions.n++] = p[1] + 1;
+            c->bytes.at[c->bytes.n++] = k->tiles[a->tensor].address + p[2];
+            c->bytes.at[c->bytes.n++] = k->tiles[a->tensor].address + p[3];
+        }
+    sort_bounds(&c->bytes), sort_bounds(&c->partitions);
+}
+
+/* size: bytes of a partition. */
+static void make_chip_cells(struct tracker *t, int mem, int64_t size)
+{
+    struct chip_cells *c = &t->chip[mem == MEM_PSUM];
+    if (t->k->traced)
+        find_bounds(t, mem, c);
+    else
+        c->bytes = (struct cell_bounds){.each = CELL, .n = (int)(size / CELL + 1)};
+    if (!t->k->traced || (int64_t)c->bytes.n * c->partitions.n > MAX_CHIP_CELLS)
+        c->partitions = (struct cell_bounds){.each = PART, .n = PARTS};
+    const int64_t n = (int64_t)c->bytes.n * c->partitions.n;
+    c->cells = ARENA_ARRAY(t->a, struct touches, n);
+    memset(c->cells, -1, sizeof *c->cells * (size_t)n);
 }
 
 static int64_t slot_bytes(const struct slot *s)
@@ -208,8 +292,8 @@ static void track(struct tracker *t, int64_t sbuf, int64_t psum)
     const struct kernel *k = t->k;
     t->written = ARENA_ARRAY(t->a, bool, t->p->nslots + 1);
     t->slots = ARENA_ARRAY(t->a, struct cells, t->p->nslots + 1);
-    make_cells(t, &t->chip[0], (sbuf / CELL + 1) * PARTS, CELL);
-    make_cells(t, &t->chip[1], (psum / CELL + 1) * PARTS, CELL);
+    make_chip_cells(t, MEM_SBUF, sbuf);
+    make_chip_cells(t, MEM_PSUM, psum);
     for (int i = 0; i < k->ninsns; i++)
         for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++)
             if (k->insns[i].ap[o].mem == MEM_HBM && operand_writes(&k->insns[i], o))

@@ -13,6 +13,7 @@
 
 enum {
     MAX_INSNS = 640, /* of a kernel, loops written out: order.c compares pairs */
+    MAX_INSNS_STRAIGHT = 12000, /* of a traced kernel in which no loop is left then */
     MAX_TURNS = 32,
     MAX_INSNS_WHOLE = 1024
 };
@@ -26,6 +27,8 @@ struct unroller {
     int64_t trips, turns; /* iterations, and of these side by side */
     bool edges;           /* the last iteration may have less of a tile */
     bool whole;           /* a loop is written out wholly or not at all */
+    bool straight;        /* all loops are */
+    bool placed;          /* tiles have places: every turn has the same ones */
     const int *tiles;     /* per tile: what it is in this turn */
 };
 
@@ -107,6 +110,8 @@ static bool has_known_edges(const struct unroller *u)
 static int64_t turns_of(const struct unroller *u)
 {
     int64_t body = u->end - u->loop - 1, others = u->k->ninsns - body;
+    if (u->straight)
+        return u->trips;
     if (u->whole)
         return body * u->trips + others <= MAX_INSNS_WHOLE ? u->trips : 1;
     for (int64_t n = u->trips < MAX_TURNS ? u->trips : MAX_TURNS; n > 1; n--)
@@ -156,7 +161,7 @@ static const int *tiles_of_turn(struct unroller *u, const struct tile_span *live
 static void write_out(struct unroller *u)
 {
     struct kernel *k = u->k;
-    const struct tile_span *live = tile_spans(u->p, k, &u->scratch);
+    const struct tile_span *live = u->placed ? NULL : tile_spans(u->p, k, &u->scratch);
     const struct insn *old = k->insns;
     int n = k->ninsns, ntiles = k->ntiles;
     int *own = ARENA_ARRAY(&u->scratch, int, ntiles + 1);
@@ -170,7 +175,7 @@ static void write_out(struct unroller *u)
         k->insns[k->ninsns - 1].imm[IMM(loop, count)].base = u->trips / u->turns;
     }
     for (int64_t turn = 0; turn < u->turns; turn++) {
-        u->tiles = turn ? tiles_of_turn(u, live, ntiles) : own;
+        u->tiles = turn && !u->placed ? tiles_of_turn(u, live, ntiles) : own;
         for (int i = u->loop + 1; i < u->end; i++)
             copy_insn(u, &old[i], turn);
     }
@@ -187,6 +192,40 @@ static void unroll(struct unroller *u)
         before = whole ? u->k->ninsns : u->loop; /* a loop around it may be innermost now */
     }
     arena_free(&u->scratch);
+}
+
+/* Instructions when all loops are written out, up to one more than LIMIT; that many too where one cannot be. */
+static int64_t straight_insns(const struct kernel *k, int64_t limit)
+{
+    int64_t times[MAX_VARS + 1] = {1}, total = 0;
+    int depth = 0;
+    for (int i = 0; i < k->ninsns && total <= limit; i++) {
+        const struct insn *n = &k->insns[i];
+        if (n->op == INSN_end) {
+            depth--;
+        } else if (n->op != INSN_loop) {
+            total += times[depth];
+        } else {
+            const struct affine *trips = &n->imm[IMM(loop, count)];
+            bool known = !trips->nterms && dim_is_const(trips->base) && trips->base > 1 && trips->base <= limit;
+            if (!known)
+                return limit + 1;
+            times[depth + 1] = times[depth] * trips->base;
+            if (times[++depth] > limit)
+                return limit + 1;
+        }
+    }
+    return total;
+}
+
+bool unrolls_straight(const struct kernel *k)
+{
+    return straight_insns(k, MAX_INSNS_STRAIGHT) <= MAX_INSNS_STRAIGHT;
+}
+
+void unroll_straight(struct program *p, struct kernel *k, const struct machine *m, bool placed)
+{
+    unroll(&(struct unroller){.p = p, .m = m, .k = k, .straight = true, .placed = placed});
 }
 
 void unroll_loops(struct program *p, struct kernel *k, const struct machine *m, bool edges)
