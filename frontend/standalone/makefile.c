@@ -147,6 +147,42 @@ static void write_short_makefile(const struct package *k, FILE *f)
     fprintf(f, "\nclean:\n\trm -f lib%s.a $(OBJECTS)\n.PHONY: clean\n", n);
 }
 
+/* Folders and files whose code runs when a context is made or bound, not in a run. */
+static bool runs_once(const char *path)
+{
+    static const char *const of[] = {"neff/isa/",
+                                     "neff/plan/",
+                                     "neff/core/op",
+                                     "neff/core/guard",
+                                     "neff/core/dim.",
+                                     "runtime/exec/bind",
+                                     "runtime/exec/bounds.",
+                                     "runtime/exec/guards.",
+                                     "runtime/exec/model.",
+                                     "runtime/exec/quick.",
+                                     "runtime/exec/quick_loop.",
+                                     "runtime/exec/quick_window.",
+                                     "runtime/exec/states.",
+                                     "runtime/exec/stream.",
+                                     "runtime/standalone/"};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (!strncmp(path, of[i], strlen(of[i])))
+            return true;
+    return false;
+}
+
+static void write_core_objects(const bool *sources, FILE *f)
+{
+    static const char *const lists[] = {"OBJECTS +=", "ONCE ="};
+    for (int l = 0; l < 2; l++) {
+        fprintf(f, "%s", lists[l]);
+        for (int i = 0; i < ncore_files; i++)
+            if (sources[i] && source_is_unit(&core_files[i]) && (l == 0 || runs_once(core_files[i].path)))
+                fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2, core_files[i].path);
+        fprintf(f, "\n");
+    }
+}
+
 void write_makefile(const struct package *k, const bool *sources, FILE *f)
 {
     const char *n = k->name;
@@ -166,12 +202,8 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             "    -Drealloc=mem_realloc -Dfree=mem_free -Daligned_alloc=mem_aligned_alloc "
             "-Dposix_memalign=mem_posix_memalign\n\n",
             n);
-    fprintf(f, "OBJECTS = %s.o", n);
-    for (int i = 0; i < ncore_files; i++)
-        if (sources[i] && source_is_unit(&core_files[i]))
-            fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2,
-                    core_files[i].path);
-    fprintf(f, "\n");
+    fprintf(f, "OBJECTS = %s.o\n", n);
+    write_core_objects(sources, f);
     write_operator_objects(k, f);
     write_kernel_objects(k, ANY_PROCESSOR, f);
     fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "
@@ -194,7 +226,7 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             "\t$(AR) rcs $@ $(OBJECTS)\nendif\n\n",
             n, n);
     fprintf(f, "%s.o: %s.h %s_use.h %s\n", n, n, n, k->bin);
-    fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n");
+    fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n$(ONCE): OPT = -Os\n");
     write_kernel_rules(k, f);
     write_operator_rules(k, f);
     fprintf(f, "\nclean:\n\trm -f lib%s.a %s_all.o $(OBJECTS)\n.PHONY: clean\n", n, n);

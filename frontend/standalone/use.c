@@ -62,14 +62,15 @@ static void add_activation(struct used *u, const char *name)
 
 /* ---- functions ---- */
 
-static void add_binary(struct used *u, const char *name)
+static void add_binary(struct used *u, const char *name, bool reverses)
 {
     use_add(u, "BINARY_%s", name);
-    if (!strcmp(name, "sub") || !strcmp(name, "div"))
+    if (reverses && (!strcmp(name, "sub") || !strcmp(name, "div")))
         use_add(u, "BINARY_r%s", name);
 }
 
-static void add_function(struct used *u, int op)
+/* reverses: operands may be exchanged; reduces: rows to one element. */
+static void add_function(struct used *u, int op, bool reverses, bool reduces)
 {
     struct diag ignored = {0};
     struct alu alu;
@@ -79,7 +80,7 @@ static void add_function(struct used *u, int op)
     if (alu.kind == ALU_ACTIVATION)
         add_activation(u, activations[alu.index]);
     else if (alu.kind == ALU_BINARY)
-        add_binary(u, binaries[alu.index]);
+        add_binary(u, binaries[alu.index], reverses);
     else if (alu.kind == ALU_COMPARE)
         use_add(u, "COMPARE_%s", comparisons[alu.index]);
     else if (alu.kind == ALU_SCALAR)
@@ -88,7 +89,7 @@ static void add_function(struct used *u, int op)
         use_add(u, "COMPARISONS");
     if (alu.kind == ALU_SCALAR)
         use_add(u, "SCALAR_FUNCTIONS");
-    if (alu_reduce(op) != REDUCE_COUNT)
+    if (reduces && alu_reduce(op) != REDUCE_COUNT)
         use_add(u, "REDUCE_%s", reductions[alu_reduce(op)]);
 }
 
@@ -131,14 +132,15 @@ static void add_casts(struct used *u, const bool *from, const bool *to)
                 use_add(u, "CAST_%s_%s", type_names[y], type_names[x]);
 }
 
-/* Transposes of elements of these sizes; what a product packs is of four. */
+/* Transposes of elements of these sizes. */
 static void add_transposes(struct used *u, const struct insn *n, const bool *types)
 {
-    if (!members[n->op] || !strstr(members[n->op], "transpose"))
+    if (!members[n->op] || !strstr(members[n->op], "transpose") || n->op == INSN_nc_matmul)
         return;
-    if (n->op == INSN_nc_matmul)
-        use_add(u, "TRANSPOSE_4");
+    int ntypes = 0;
     for (int t = 0; t < DT_END; t++)
+        ntypes += types[t];
+    for (int t = 0; t < DT_END && ntypes == 1; t++) /* conversions are made row by row */
         if (types[t])
             use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
 }
@@ -149,6 +151,110 @@ static bool moves(int op)
 {
     return op == INSN_tensor_copy || op == INSN_dma_copy || op == INSN_dma_transpose ||
            op == INSN_nc_transpose || op == INSN_dma_gather;
+}
+
+/* The step of a dim, from the last one back, where it is the same in all tiles and has neighbours; else 0. */
+static int64_t step_of(const struct ap *a, int back)
+{
+    int dim = a->rank - 1 - back;
+    bool known = dim >= 0 && dim_is_const(a->dim[dim].step) && dim_is_const(a->dim[dim].count) && a->dim[dim].count > 1;
+    return known ? a->dim[dim].step : 0;
+}
+
+static bool is_const(const struct affine *a)
+{
+    return !a->nterms && dim_is_const(a->base);
+}
+
+/* Which of the forms of exec_softmax: those of short rows need no other. */
+static void add_softmax(struct used *u, const struct insn *n)
+{
+    enum { SHORT_ROW = 32 }; /* of runtime/kernels/short_rows.inc */
+    const struct ap *x = &n->ap[AP(softmax, src)], *y = &n->ap[AP(softmax, dst)];
+    bool rows = x->dtype == DT_F32 && y->dtype == DT_F32 && n->imm[IMM(softmax, log)].base == 0,
+         dense = step_of(x, 0) == 1 && step_of(y, 0) == 1;
+    if (n->imm[IMM(softmax, log)].base != 0)
+        use_add(u, "KERNEL_log_softmax");
+    if (rows)
+        use_add(u, "KERNEL_softmax_rows");
+    if (rows && dense && y->dim[y->rank - 1].count <= SHORT_ROW)
+        return;
+    use_add(u, "KERNEL_softmax");
+    if (!rows || !dense)
+        use_add(u, "KERNEL_softmax_across");
+    if (n->flt[FLT(softmax, factor)] != 1) {
+        use_add(u, "BINARY_mul");
+        use_add(u, "SOFTMAX_FACTOR");
+    }
+}
+
+static void add_norm(struct used *u, const struct insn *n)
+{
+    bool rms = n->imm[IMM(layer_norm, rms)].base != 0;
+    use_add(u, "KERNEL_%s", rms ? "rms_norm" : "layer_norm");
+    if (rms && n->ap[AP(layer_norm, beta)].mem != MEM_NONE)
+        use_add(u, "BINARY_add");
+}
+
+static void add_pool(struct used *u, const struct insn *n)
+{
+    const struct ap *x = &n->ap[AP(window_pool, image)], *y = &n->ap[AP(window_pool, dst)];
+    bool singles = x->dtype == DT_F32 && y->dtype == DT_F32, max = n->func[FUNC(window_pool, op)] == OP_max,
+         bytes = x->dtype == y->dtype && (x->dtype == DT_U8 || x->dtype == DT_I8);
+    if (singles)
+        use_add(u, "KERNEL_%s", max ? "pool_max" : "pool_sum");
+    if (bytes && max)
+        use_add(u, "KERNEL_pool_max_bytes");
+    if (singles && step_of(x, 1) < 2) /* pixels may be neighbours */
+        use_add(u, "KERNEL_pool_row");
+}
+
+/* What is made of two functions at once (exec_dve.c), in instructions that do not exchange operands. */
+static void add_two_functions(struct used *u, const struct insn *n)
+{
+    int op0 = n->func[FUNC(tensor_scalar, op0)], op1 = n->func[FUNC(tensor_scalar, op1)];
+    if (op0 == OP_mul && op1 == OP_add)
+        use_add(u, "KERNEL_multiply_add");
+    if (op0 == OP_max && op1 == OP_min)
+        add_activation(u, "clip");
+}
+
+/* What scales, where the function does not. */
+static void add_scale(struct used *u, const struct insn *n)
+{
+    struct diag ignored = {0};
+    struct alu alu;
+    int f = n->func[FUNC(activation, f)];
+    if (!alu_find(&alu, f, false, 0, 0, &ignored) || alu.kind != ALU_ACTIVATION)
+        add_activation(u, "copy");
+    if (n->ap[AP(activation, sum)].mem != MEM_NONE)
+        use_add(u, "REDUCE_sum");
+}
+
+static bool reverses(const struct insn *n)
+{
+    bool straight = n->op == INSN_tensor_tensor || n->op == INSN_activation || n->op == INSN_depthwise_conv;
+    if (n->op != INSN_tensor_scalar && n->op != INSN_scalar_tensor_tensor)
+        return !straight;
+    for (int i = 0; i < 2; i++) /* as many functions, whose immediates come first */
+        if (!is_const(&n->imm[i]) || n->imm[i].base != 0)
+            return true;
+    return false;
+}
+
+static void add_functions(struct used *u, const struct insn *n, bool integers)
+{
+    bool reduces = n->op != INSN_tensor_tensor && n->op != INSN_activation && n->op != INSN_tensor_scalar &&
+                   n->op != INSN_scalar_tensor_tensor && n->op != INSN_depthwise_conv;
+    for (int i = 0; i < insn_info(n->op)->nfuncs; i++) {
+        if (n->op == INSN_window_pool) { /* kernels of its own */
+            use_add(u, "OP_%s", op_name((enum op)n->func[i]));
+            continue;
+        }
+        add_function(u, n->func[i], reverses(n), reduces);
+        if (integers || n->op == INSN_tensor_alu || n->op == INSN_scatter)
+            add_integer_function(u, n->func[i]);
+    }
 }
 
 /* Whether a dim of a tile is one element, of some. */
@@ -175,6 +281,12 @@ static void add_product(struct used *u, const struct insn *n)
     const struct affine *more = &n->imm[IMM(nc_matmul, accumulate)];
     if (!packed)
         use_add(u, "GEMM_UNPACKED");
+    if (!packed || x->rank < 2 || step_of(x, 0) != 1) { /* rows may be columns in memory, pairs one element */
+        use_add(u, "KERNEL_transpose");
+        use_add(u, "TRANSPOSE_4");
+        use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(x->dtype));
+        use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(w->dtype)); /* they may be exchanged */
+    }
     if (!packed && bf16)
         use_add(u, "KERNEL_interleave");
     if (may_be_one(y, y->rank - 1) || (!packed && may_be_one(y, y->rank - 2)))
@@ -244,6 +356,19 @@ static bool may_be_affine(const struct insn *n, const bool *types)
     return takes && (types[DT_U8] || types[DT_I8]);
 }
 
+/* Which of an executor's forms. */
+static void add_form(struct used *u, const struct insn *n)
+{
+    static void (*const of[INSN_COUNT])(struct used *, const struct insn *) = {
+        [INSN_depthwise_conv] = add_depthwise, [INSN_softmax] = add_softmax, [INSN_layer_norm] = add_norm,
+        [INSN_window_pool] = add_pool,         [INSN_tensor_scalar] = add_two_functions,
+        [INSN_nc_matmul] = add_product,        [INSN_winograd_input] = add_winograd,
+        [INSN_winograd_output] = add_winograd, [INSN_recurrence] = add_recurrence,
+        [INSN_activation] = add_scale};
+    if (of[n->op])
+        of[n->op](u, n);
+}
+
 static void add_insn(struct used *u, const struct insn *n)
 {
     const struct insn_info *info = insn_info(n->op);
@@ -263,29 +388,16 @@ static void add_insn(struct used *u, const struct insn *n)
         use_add(u, "KERNEL_affine");
     if (may_step_shorts(n))
         use_add(u, "SHORT_STEPS");
-    if (n->op == INSN_nc_matmul)
-        add_product(u, n);
-    if (n->op == INSN_depthwise_conv)
-        add_depthwise(u, n);
-    if (n->op == INSN_winograd_input || n->op == INSN_winograd_output)
-        add_winograd(u, n);
+    add_form(u, n);
     if (n->op == INSN_quantized_matmul)
         use_add(u, "GEMM_ANY_u8s8");
     if (n->op == INSN_weight_only_matmul)
         use_add_every_block(u);
-    if (n->op == INSN_recurrence)
-        add_recurrence(u, n);
-    if (n->op == INSN_activation && n->ap[AP(activation, sum)].mem != MEM_NONE)
-        use_add(u, "REDUCE_sum");
     if (n->op == INSN_range_select)
         use_add(u, "REDUCE_max");
-    if (n->op == INSN_tensor_scalar || n->op == INSN_tensor_alu)
+    if (n->op == INSN_tensor_alu)
         add_activation(u, "clip");
-    for (int i = 0; i < info->nfuncs; i++) {
-        add_function(u, n->func[i]);
-        if (integers || n->op == INSN_tensor_alu || n->op == INSN_scatter)
-            add_integer_function(u, n->func[i]);
-    }
+    add_functions(u, n, integers);
     if (n->op != INSN_tensor_reduce)
         return;
     enum kernel_reduce f = alu_reduce(n->func[FUNC(tensor_reduce, op)]);
@@ -327,6 +439,9 @@ static void add_call(struct used *u, const struct program *p, const struct call 
         add_type(p, k->out[i], out);
     add_types(u, in);
     add_types(u, out);
+    for (int t = 0; t < DT_END; t++)
+        if (in[t] && members_of_routine[k->op] && strstr(members_of_routine[k->op], "transpose"))
+            use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
     if (k->op == OP_cumsum)
         add_forms(u, "RUNNING", in);
     if (k->op == OP_argmax || k->op == OP_argmin || k->op == OP_hardmax || k->op == OP_topk)
@@ -413,7 +528,6 @@ struct used *use_find(const struct program *p, struct arena *a)
     struct used *u = ARENA_NEW(a, struct used);
     u->arena = a;
     add_members(u, "copy lanes fma");
-    add_activation(u, "copy");
     use_add(u, "CONVERT_f32_from_u8");
     use_add(u, "OP_identity");
     for (int i = 0; i < p->nkernels; i++)

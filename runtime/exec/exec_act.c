@@ -3,6 +3,8 @@
  */
 #include "runtime/exec/arithmetic.h"
 
+#include "neff/base/use.h"
+
 /* Operands `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
 
 enum { BLOCK = 2048 }; /* elements made f32 at a time */
@@ -144,11 +146,11 @@ static void activation_affine(struct worker *me, const struct bound_insn *i, cha
 void exec_activation(struct worker *me, const struct bound_insn *i)
 {
     const struct bound_activation *a = i->prepared;
-    if (a->affine)
+    if (USED(KERNEL_affine) && a->affine)
         run_affine(me, i, activation_affine);
     else if (a->tile && !i->flat)
         run_tiles(me, i, activation_tile);
-    else if (a->widens && !i->flat)
+    else if (USED(KERNEL_affine) && a->widens && !i->flat)
         run_tiles(me, i, activation_widened);
     else
         run_rows(me, i, activation_row);

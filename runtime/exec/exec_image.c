@@ -4,6 +4,8 @@
  */
 #include "runtime/exec/engine.h"
 
+#include "neff/base/use.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -316,7 +318,7 @@ static void pool_pixels(const struct worker *me, const struct bound_insn *i, con
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     bool max = i->func[FUNC(window_pool, op)] == OP_max,
          count_pad = NUMBER(i, window_pool, count_pad) != 0;
-    if (m->bytes) {
+    if (USED(KERNEL_pool_max_bytes) && m->bytes) {
         pool_bytes(me, i, w, image, out, channels);
         return;
     }
@@ -417,7 +419,7 @@ void exec_window_pool(struct worker *me, const struct bound_insn *i)
                            NUMBER(i, window_pool, kernel_w),
                            NUMBER(i, window_pool, dilation_h),
                            NUMBER(i, window_pool, dilation_w)};
-        if (m->columns && pixels)
+        if (USED(KERNEL_pool_row) && m->columns && pixels)
             pool_columns(me, i, &w, image, out, yc[last - 1], channels);
         else
             pool_pixel_row(me, i, w, image, out, yc[last - 1], channels);

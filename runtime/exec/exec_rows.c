@@ -3,6 +3,8 @@
  */
 #include "runtime/exec/engine.h"
 
+#include "neff/base/use.h"
+
 #include <math.h>
 
 /* ---- tensor_reduce ---- */
@@ -280,6 +282,13 @@ static void softmax_columns(struct worker *me, const struct bound_insn *i, char 
                           i->imm[IMM(softmax, log)].base != 0);
 }
 
+/* One row of a program that has short ones alone. */
+static void softmax_line(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    me->k->softmax_rows((float *)p[AP(softmax, dst)], 0, (const float *)p[AP(softmax, src)], 0, 1,
+                        (size_t)count[i->shape.rank - 1], i->flt[FLT(softmax, factor)]);
+}
+
 /* Whether both operands are f32 whose neighbours differ in that dim. */
 static bool neighbours_along(const struct bound_insn *i, int dim)
 {
@@ -293,10 +302,10 @@ void exec_softmax(struct worker *me, const struct bound_insn *i)
     int last = i->shape.rank - 1;
     if (last > 0 && !i->imm[IMM(softmax, log)].base && neighbours_along(i, last))
         run_tiles(me, i, softmax_tile);
-    else if (neighbours_along(i, last - 1))
+    else if (USED(KERNEL_softmax_across) && neighbours_along(i, last - 1))
         run_tiles(me, i, softmax_columns);
     else
-        run_rows(me, i, softmax_row);
+        run_rows(me, i, USED(KERNEL_softmax) ? softmax_row : softmax_line);
 }
 
 static void layer_norm_row(struct worker *me, const struct bound_insn *i, char *const *p,
