@@ -59,6 +59,9 @@ void write_use(const struct package *k, FILE *f)
 
 /* ---- the Makefile ---- */
 
+/* Of loops over elements: the Makefile's name for what makes vectors of them. */
+#define VECTORS "$(VECTORS)"
+
 struct family {
     const char *name, *use;
     const char *unrolled; /* a use of it whose loops are worth -O3; or NULL */
@@ -70,7 +73,7 @@ static const struct family families[] = {{"rows", NULL, "TRANSPOSE_1", "-O2 -fun
                                          {"images", "FAMILY_images", NULL, "-O2"},
                                          {"products", "FAMILY_products", NULL, "-O2"},
                                          {"integers", "FAMILY_integers", NULL, "-O2"},
-                                         {"exact", "FAMILY_exact", NULL, "-O2"},
+                                         {"exact", "FAMILY_exact", NULL, VECTORS},
                                          {"matrix_unit", "FAMILY_matrix_unit", NULL, "-O2"}};
 enum { FAMILIES = sizeof families / sizeof *families };
 const int kernel_families = FAMILIES;
@@ -147,39 +150,50 @@ static void write_short_makefile(const struct package *k, FILE *f)
     fprintf(f, "\nclean:\n\trm -f lib%s.a $(OBJECTS)\n.PHONY: clean\n", n);
 }
 
-/* Folders and files whose code runs when a context is made or bound, not in a run. */
-static bool runs_once(const char *path)
+/* What the core's units are asked for in place of -O2, and the beginnings of their paths. */
+enum { MAX_PATHS = 16 };
+static const struct {
+    const char *name, *flags, *paths[MAX_PATHS];
+} unit_kinds[] = {
+    /* what runs when a context is made or bound, not in a run */
+    {"ONCE",
+     "-Os",
+     {"neff/isa/", "neff/plan/", "neff/core/op", "neff/core/guard", "neff/core/dim.", "runtime/exec/bind",
+      "runtime/exec/bounds.", "runtime/exec/guards.", "runtime/exec/model.", "runtime/exec/quick.",
+      "runtime/exec/quick_loop.", "runtime/exec/quick_window.", "runtime/exec/states.", "runtime/exec/stream.",
+      "runtime/standalone/"}},
+    /* loops over elements, as in runtime/CMakeLists.txt and CMakeLists.txt */
+    {"LOOPS", VECTORS, {"runtime/exec/integer.", "runtime/ops/common/elementwise", "runtime/ops/common/extremes.",
+                        "runtime/ops/common/radix.", "runtime/ops/common/regions.", "runtime/ops/common/walk.",
+                        "runtime/ops/image/resize.", "runtime/ops/math/reduce_axis.", "runtime/ops/math/select.",
+                        "runtime/ops/nn/pool.", "runtime/ops/xla/window_typed.", "runtime/ops/xla/xla_gather.",
+                        "neff/core/dtype."}}};
+enum { UNIT_KINDS = sizeof unit_kinds / sizeof *unit_kinds };
+
+static bool is_of_kind(const char *path, int kind)
 {
-    static const char *const of[] = {"neff/isa/",
-                                     "neff/plan/",
-                                     "neff/core/op",
-                                     "neff/core/guard",
-                                     "neff/core/dim.",
-                                     "runtime/exec/bind",
-                                     "runtime/exec/bounds.",
-                                     "runtime/exec/guards.",
-                                     "runtime/exec/model.",
-                                     "runtime/exec/quick.",
-                                     "runtime/exec/quick_loop.",
-                                     "runtime/exec/quick_window.",
-                                     "runtime/exec/states.",
-                                     "runtime/exec/stream.",
-                                     "runtime/standalone/"};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (!strncmp(path, of[i], strlen(of[i])))
+    for (int i = 0; i < MAX_PATHS && unit_kinds[kind].paths[i]; i++)
+        if (!strncmp(path, unit_kinds[kind].paths[i], strlen(unit_kinds[kind].paths[i])))
             return true;
     return false;
 }
 
-static void write_core_objects(const bool *sources, FILE *f)
+/* Their names in a list of the Makefile; kind -1: of all. */
+static void write_units(const bool *sources, const char *list, int kind, FILE *f)
 {
-    static const char *const lists[] = {"OBJECTS +=", "ONCE ="};
-    for (int l = 0; l < 2; l++) {
-        fprintf(f, "%s", lists[l]);
-        for (int i = 0; i < ncore_files; i++)
-            if (sources[i] && source_is_unit(&core_files[i]) && (l == 0 || runs_once(core_files[i].path)))
-                fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2, core_files[i].path);
-        fprintf(f, "\n");
+    fprintf(f, "%s", list);
+    for (int i = 0; i < ncore_files; i++)
+        if (sources[i] && source_is_unit(&core_files[i]) && (kind < 0 || is_of_kind(core_files[i].path, kind)))
+            fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2, core_files[i].path);
+    fprintf(f, "\n");
+}
+
+static void write_unit_kinds(const bool *sources, FILE *f)
+{
+    for (int k = 0; k < UNIT_KINDS; k++) {
+        fprintf(f, "%s", unit_kinds[k].name);
+        write_units(sources, " =", k, f);
+        fprintf(f, "$(%s): OPT = %s\n", unit_kinds[k].name, unit_kinds[k].flags);
     }
 }
 
@@ -194,7 +208,9 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
     fprintf(f, "# make CC=musl-gcc, or CC=aarch64-linux-gnu-gcc LD=... for another processor. "
                "ONE_OBJECT=no where the\n# linker has no -r --gc-sections.\n\n");
     fprintf(f, "LD = $(CC) -nostdlib -r\nOBJCOPY = objcopy\nOPT = -O2\nKERNEL_OPT = $(OPT)\n"
-               "CFLAGS = -w\nONE_OBJECT = yes\n\n");
+               "CFLAGS = -w\nONE_OBJECT = yes\n"
+               "VECTORS := -O2 $(if $(findstring clang,$(shell $(CC) --version)),,-ftree-vectorize "
+               "-fvect-cost-model=dynamic)\n\n");
     fprintf(f,
             "XRT_FLAGS = -std=gnu11 -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "
             "-ffunction-sections -fdata-sections \\\n    -ffp-contract=off -fno-math-errno "
@@ -202,8 +218,8 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             "    -Drealloc=mem_realloc -Dfree=mem_free -Daligned_alloc=mem_aligned_alloc "
             "-Dposix_memalign=mem_posix_memalign\n\n",
             n);
-    fprintf(f, "OBJECTS = %s.o\n", n);
-    write_core_objects(sources, f);
+    fprintf(f, "OBJECTS = %s.o", n);
+    write_units(sources, "", -1, f);
     write_operator_objects(k, f);
     write_kernel_objects(k, ANY_PROCESSOR, f);
     fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "
@@ -226,7 +242,8 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             "\t$(AR) rcs $@ $(OBJECTS)\nendif\n\n",
             n, n);
     fprintf(f, "%s.o: %s.h %s_use.h %s\n", n, n, n, k->bin);
-    fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n$(ONCE): OPT = -Os\n");
+    fprintf(f, ".c.o:\n\t$(CC) $(CFLAGS) $(OPT) $(XRT_FLAGS) -c -o $@ $<\n");
+    write_unit_kinds(sources, f);
     write_kernel_rules(k, f);
     write_operator_rules(k, f);
     fprintf(f, "\nclean:\n\trm -f lib%s.a %s_all.o $(OBJECTS)\n.PHONY: clean\n", n, n);

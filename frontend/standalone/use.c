@@ -272,6 +272,8 @@ static void add_product(struct used *u, const struct insn *n)
     bool packed = dim_is_const(n->imm[IMM(nc_matmul, packing)].base) &&
                   n->imm[IMM(nc_matmul, packing)].base != 0;
     bool bf16 = w->dtype == DT_BF16 && (packed || x->dtype == DT_BF16);
+    if (w->dtype == DT_F32 && x->dtype == DT_F32 && y->dtype == DT_F32 && may_be_one(y, y->rank - 1))
+        packed = false; /* one column may be computed as one row (exec_pe.c) */
     use_add(u, "KERNEL_%s", bf16 ? "gemm_bf16" : w->dtype == DT_I8 ? "gemm_u8s8" : "gemm_f32");
     use_add_blocks(u, y, bf16 ? GEMM_BF16 : w->dtype == DT_I8 ? GEMM_U8S8 : GEMM_F32, !packed);
     if (!packed && w->dtype == DT_I8) {

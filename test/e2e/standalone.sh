@@ -324,6 +324,24 @@ sed 's/return(.*/return(%7)/; s/outputs(.*/outputs("a")/' routines.xir >one_rout
 grep -q USE_ARG_DT_I32 one_routine/one_routine_use.h || failed "argmax of i32 has no loop for i32"
 ! grep -E 'ARG_DT_(F32|U8)|threefry' one_routine/one_routine_use.h || failed "argmax of i32 has more than it calls"
 
+# One column of few terms, which is computed as one row of what is not packed.
+cat >column.xir <<'EOF'
+graph "column" (%0 "image": f32[1,1,28,28]) {
+  %c0 = const f32[4,1] {0.5, -0.25, 0.75, 1}
+  %c1 = const i64[2] {196, 4}
+  %1 = reshape(%0, %c1)
+  %2 = matmul(%1, %c0)
+  return(%2)
+} outputs("y")
+EOF
+"$xcc" column.xir -q --auto-cast none --isa portable --standalone column -o column.neff
+make -C column || failed "make of a column"
+$cc -O1 -DNAME=column -DHEADER='"column.h"' -DOUTPUTS=1 -DROOM=784 -o of_column "$source/test/standalone_run.c" -Icolumn \
+    column/libcolumn.a -lm
+./of_column got "$source/models/digits/digit_7.npy" >said.txt || failed "a column: status $?"
+XCC_KERNELS=portable "$xrun" column.neff "$source/models/digits/digit_7.npy" -o want >out.txt
+tail -c 784 want/y.npy | cmp -s - got_0.bin || failed "a column: other bits than xrun's"
+
 # In one file too: a body has a name of the file's own, its operator has not.
 cat >bodies.xir <<'X'
 graph "bodies" (%0 "x": f32[1,2,5,5], %1 "offset": f32[1,8,4,4]) {

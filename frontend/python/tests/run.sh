@@ -12,7 +12,7 @@ status=0
 for test in "$here"/test_*.py; do
     "$python" "$test" || status=1
 done
-for test in instructions kernels mx random rows unwritten v06; do # where the machine's limits hold
+for test in instructions kernels layers mx random rows unwritten v06; do # where the machine's limits hold
     XCC_NKI_TARGET=trn1 "$python" "$here/test_$test.py" || status=1
 done
 exit $status

@@ -28,7 +28,7 @@ class Value:
 
     def __init__(self, data: np.ndarray, defined: Optional[np.ndarray] = None, rate: Optional[float] = None):
         self.data = data.astype(np.float32)
-        self.defined = np.ones(data.shape, bool) if defined is None else defined
+        self.defined = np.ones(data.shape, bool) if defined is None else defined.copy()  # steps assign to parts
         self.rate = rate
 
     def wrong(self, got: np.ndarray) -> int:
