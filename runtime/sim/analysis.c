@@ -35,6 +35,34 @@ static int by_share(const void *a, const void *b)
     return x->node != y->node ? x->node - y->node : x->track - y->track;
 }
 
+struct named_node {
+    const char *name;
+    int32_t node;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named_node *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->node - y->node;
+}
+
+/* Per node, the first one of its name: the lines of a kernel that was written out are many nodes. */
+static const int32_t *first_of_name(struct sim *s)
+{
+    int n = s->p->nnodes;
+    struct named_node *v = ARENA_ARRAY(&s->arena, struct named_node, n + 1);
+    int32_t *first = ARENA_ARRAY(&s->arena, int32_t, n + 1);
+    for (int i = 0; i < n; i++)
+        v[i] = (struct named_node){s->p->nodes[i].name ? s->p->nodes[i].name : "", i};
+    qsort(v, (size_t)n, sizeof *v, by_name);
+    for (int i = 0; i < n; i++) {
+        bool again = i && *v[i].name && !strcmp(v[i].name, v[i - 1].name);
+        first[v[i].node] = again ? first[v[i - 1].node] : v[i].node;
+    }
+    return first;
+}
+
 /* The path's time by node and track: from when a record could begin to when its successor could. */
 static void share_path(struct sim *s, struct sim_summary *y)
 {
@@ -51,6 +79,12 @@ static void share_path(struct sim *s, struct sim_summary *y)
         until = from;
     }
     y->path = ARENA_ARRAY(&s->arena, struct sim_share, nodes * tracks);
+    const int32_t *alike = first_of_name(s);
+    for (int i = tracks; i < nodes * tracks; i++) {
+        int first = (alike[i / tracks - 1] + 1) * tracks + i % tracks;
+        if (first != i)
+            ps[first] += ps[i], ps[i] = 0;
+    }
     for (int i = 0; i < nodes * tracks; i++)
         if (ps[i])
             y->path[y->npath++] = (struct sim_share){i / tracks - 1, ps[i], 0, i % tracks};
@@ -60,24 +94,30 @@ static void share_path(struct sim *s, struct sim_summary *y)
 
 /* ---- shares and bound ---- */
 
+/* The largest of the chain, each engine's work and the DMA engines', but for one track's (-1: none is left out); ps.
+ * Machines that do one thing at a time have the sum of their engines' work, and transfers beside it. */
+static double bound_without(const struct sim *s, int without, const char **by)
+{
+    double max = (double)s->chain, all = 0;
+    *by = "chain";
+    for (int c = 0; c < s->o.cores; c++)
+        for (int e = 0; e < ENGINE_COUNT; e++) {
+            double busy = e == without ? 0 : (double)s->tracks[c][e].busy;
+            all += busy;
+            if (s->m->strict && busy >= max)
+                max = busy, *by = engine_names[e];
+        }
+    if (!s->m->strict && all >= max)
+        max = all, *by = "processor";
+    if (without != TRACK_QUEUE && s->dma_busy / s->o.cores > max)
+        max = s->dma_busy / s->o.cores, *by = "dma";
+    return max;
+}
+
 static void bound(struct sim *s, struct sim_summary *y)
 {
-    double max = (double)s->chain;
-    y->bound_by = "chain";
-    y->chain_us = max / 1e6;
-    for (int c = 0; c < s->o.cores; c++)
-        for (int e = 0; e < ENGINE_COUNT; e++)
-            if ((double)s->tracks[c][e].busy >= max)
-                max = (double)s->tracks[c][e].busy, y->bound_by = engine_names[e];
-    if (s->dma_busy / s->o.cores > max)
-        max = s->dma_busy / s->o.cores, y->bound_by = "dma";
-    if (!s->m->strict) { /* one processor does it all */
-        max = 0;
-        for (int e = 0; e < ENGINE_COUNT; e++)
-            max += (double)s->tracks[0][e].busy;
-        y->bound_by = "processor";
-    }
-    y->bound_us = max / 1e6;
+    y->chain_us = (double)s->chain / 1e6;
+    y->bound_us = bound_without(s, -1, &y->bound_by) / 1e6;
 }
 
 static void shares(struct sim *s, struct sim_summary *y)
@@ -125,7 +165,8 @@ const char *sim_step_name(const struct sim *s, const struct sim_launch *l)
 /* ---- opportunities ---- */
 
 struct advice {
-    int64_t ps;
+    int64_t ps, most; /* most: no more is to be had, as the rest of the program takes as long as it does */
+    int64_t busy;     /* of the engine that would wait less */
     const char *what, *node, *remedy, *key;
     int nodes; /* alike, in further nodes */
 };
@@ -158,8 +199,17 @@ static char *without_numbers(struct arena *a, const char *text)
     return out;
 }
 
-/* What costs `ps`, in which node, and what to do; the same in nodes of the same kind is one. */
-static void add(struct advisor *a, int64_t ps, const char *what, const char *node,
+/* What the program could save if the track had nothing to do (-1: if nothing waited). */
+static int64_t room_without(const struct sim *s, int track)
+{
+    const char *by;
+    double rest = bound_without(s, track, &by);
+    return rest < (double)s->latency ? s->latency - (int64_t)rest : 0;
+}
+
+/* What costs `ps`, `most` of which can be saved, in which node, and what to do; the same in nodes of the same kind is
+ * one. */
+static void add(struct advisor *a, int64_t ps, int64_t most, int64_t busy, const char *what, const char *node,
                 const char *remedy)
 {
     struct arena *arena = &a->s->arena;
@@ -173,7 +223,7 @@ static void add(struct advisor *a, int64_t ps, const char *what, const char *nod
         return;
     }
     ARENA_GROW(arena, a->list, a->n, a->cap);
-    a->list[a->n++] = (struct advice){ps, what, node, remedy, key, 0};
+    a->list[a->n++] = (struct advice){ps, most, busy, what, node, remedy, key, 0};
 }
 
 static double percent(const struct sim *s, int64_t ps)
@@ -214,7 +264,7 @@ static void advise_wait(struct advisor *a, const struct sim_wait *w)
         what = "give it a second tile, so that the next transfer runs beside the work";
     else
         what = "give both engines two tiles in turn, or move work from the slower one";
-    add(a, dma ? w->ps : min(w->ps, l->work.busy[w->cause_track]),
+    add(a, dma ? w->ps : min(w->ps, l->work.busy[w->cause_track]), room_without(s, -1), l->work.busy[w->track],
         arena_printf(&s->arena, "%s waits for %s by %s", track_names[w->track], cause,
                      track_names[w->cause_track]),
         kernel_node(s, w->kernel, w->insn), what);
@@ -230,17 +280,17 @@ static void advise_kernel(struct advisor *a, const struct sim_launch *l)
     int64_t ideal = (int64_t)((double)w->dma_bytes / (t->dma_engines * t->dma_engine_gbps) * 1000);
     int64_t piece = w->dma_pieces ? w->dma_bytes / w->dma_pieces : 0;
     if (piece < 2048 && w->dma_ps > ideal * 3 / 2 && w->dma_ps * 2 > length)
-        add(a, w->dma_ps - ideal,
+        add(a, w->dma_ps - ideal, room_without(s, TRACK_QUEUE), w->dma_ps,
             arena_printf(&s->arena, "transfers move pieces of %lld bytes", (long long)piece), node,
             "4 KiB side by side reach the full rate: another layout, or larger tiles");
     int64_t products = (int64_t)(w->matmul_flops / peak_flops(s->m) * 1e12);
     if (w->matmul_flops > 0 && w->busy[ENGINE_PE] * 2 > length && products * 3 < w->busy[ENGINE_PE])
-        add(a, w->busy[ENGINE_PE] - products,
+        add(a, w->busy[ENGINE_PE] - products, room_without(s, ENGINE_PE), w->busy[ENGINE_PE],
             arena_printf(&s->arena, "products use %.0f%% of the array",
                          100.0 * (double)products / (double)w->busy[ENGINE_PE]),
             node, "more rows, columns or depth in an instruction, or a 16-bit type");
     if (l->instances > 1 && l->overlap == 1)
-        add(a, length / 4, "instances run one at a time", node,
+        add(a, length / 4, room_without(s, -1), 0, "instances run one at a time", node,
             "their tiles take more than half of SBUF or PSUM");
 }
 
@@ -252,7 +302,7 @@ static void advise_launch(struct advisor *a, int index)
         advise_kernel(a, l);
     } else if (l->kernel < 0) {
         const struct call *c = &s->p->calls[l->call];
-        add(a, l->work.end - l->work.start,
+        add(a, l->work.end - l->work.start, s->latency, 0,
             arena_printf(&s->arena, "%s is a plain routine on GpSimd", op_name(c->op)),
             c->node >= 0 ? s->p->nodes[c->node].name : "", "it needs a tile program");
     }
@@ -261,37 +311,93 @@ static void advise_launch(struct advisor *a, int index)
 static int by_gain(const void *a, const void *b)
 {
     const struct advice *x = a, *y = b;
+    int64_t p = min(x->ps, x->most), q = min(y->ps, y->most);
+    if (p != q)
+        return p < q ? 1 : -1;
+    if (x->busy != y->busy) /* what has the most to do should wait least */
+        return x->busy < y->busy ? 1 : -1;
     if (x->ps != y->ps)
         return x->ps < y->ps ? 1 : -1;
     return strcmp(x->key, y->key);
+}
+
+/* The two instructions that take an engine longest, in words; records tell. */
+static const char *longest_insns(struct sim *s, int track)
+{
+    int64_t ps[INSN_COUNT] = {0}, all = 1;
+    const char *text = "";
+    for (int i = 0; i < s->nrecords && !s->truncated; i++) {
+        const struct sim_record *r = &s->records[i];
+        const struct sim_launch *l = &s->launches[r->launch];
+        if (r->track != track || l->kernel < 0)
+            continue;
+        ps[s->p->kernels[l->kernel].insns[r->insn].op] += r->end - r->start;
+        all += r->end - r->start;
+    }
+    for (int n = 0; n < 2; n++) {
+        int most = 0;
+        for (int op = 1; op < INSN_COUNT; op++)
+            most = ps[op] > ps[most] ? op : most;
+        if (ps[most] * 20 < all)
+            break;
+        text = arena_printf(&s->arena, "%s%s%s %.0f%%", text, n ? ", " : " (", insn_info(most)->name,
+                            100.0 * (double)ps[most] / (double)all);
+        ps[most] = 0;
+    }
+    return *text ? arena_printf(&s->arena, "%s)", text) : "";
+}
+
+/* Where the schedule is near the bound: what makes the bound lower. */
+static void advise_bound(struct advisor *a, const struct sim_summary *y)
+{
+    struct sim *s = a->s;
+    int track = 0;
+    while (track < ENGINE_COUNT && strcmp(y->bound_by, engine_names[track]))
+        track++;
+    const int64_t work = (int64_t)(y->bound_us * 1e6);
+    if (work * 5 < s->latency * 4)
+        return;
+    if (track < ENGINE_COUNT)
+        add(a, work, room_without(s, track), INT64_MAX,
+            arena_printf(&s->arena, "%s works%s", y->bound_by, longest_insns(s, track)), "",
+            "no order of these instructions is faster: fewer or cheaper ones are, or another engine for some");
+    else if (!strcmp(y->bound_by, "dma"))
+        add(a, work, room_without(s, TRACK_QUEUE), INT64_MAX,
+            arena_printf(&s->arena, "the DMA engines move %.1f MB", (double)s->dma_bytes / 1e6), "",
+            "no order of these transfers is faster: fewer bytes are, or longer pieces");
+}
+
+static char *advice_text(struct sim *s, const struct advice *x)
+{
+    struct arena *a = &s->arena;
+    const char *more = x->nodes ? arena_printf(a, " and %d like it", x->nodes) : "", *saved = "";
+    const char *where = *x->node ? arena_printf(a, " in '%s'%s", x->node, more) : "";
+    if (x->most < x->ps)
+        saved = arena_printf(a, " (saves %.1f us at most)", (double)x->most / 1e6);
+    return arena_printf(a, "%.1f%% of the time (%.1f us): %s%s: %s%s", percent(s, x->ps), (double)x->ps / 1e6, x->what,
+                        where, x->remedy, saved);
 }
 
 static void advise(struct sim *s, struct sim_summary *y)
 {
     struct advisor a = {.s = s};
     const struct timing *t = machine_timing(s->m);
+    advise_bound(&a, y);
     for (int i = 0; i < s->nwaits && i < 400; i++)
         advise_wait(&a, &s->waits[i]);
     for (int i = 0; i < s->nlaunches && i < 20000; i++)
         advise_launch(&a, i);
     double again = (double)(s->hbm_read - s->hbm_useful);
     if ((double)s->hbm_read > 1.25 * (double)s->hbm_useful)
-        add(&a, (int64_t)(again / (t->dma_engines * t->dma_engine_gbps) * 1000),
+        add(&a, (int64_t)(again / (t->dma_engines * t->dma_engine_gbps) * 1000), room_without(s, TRACK_QUEUE), 0,
             arena_printf(&s->arena, "%.1f MB of %.1f MB are read from HBM again", again / 1e6,
                          (double)s->hbm_read / 1e6),
             "", "keep them in SBUF, or turn the loops round");
     if (a.n)
         qsort(a.list, (size_t)a.n, sizeof *a.list, by_gain);
-    for (int i = 0; i < a.n && y->nadvice < 10; i++) {
-        const struct advice *x = &a.list[i];
-        if (percent(s, x->ps) < 0.5)
-            break;
-        const char *more = x->nodes ? arena_printf(&s->arena, " and %d like it", x->nodes) : "";
-        const char *where = *x->node ? arena_printf(&s->arena, " in '%s'%s", x->node, more) : "";
-        y->advice[y->nadvice++] =
-            arena_printf(&s->arena, "%.1f%% of the time (%.1f us): %s%s: %s", percent(s, x->ps),
-                         (double)x->ps / 1e6, x->what, where, x->remedy);
-    }
+    for (int i = 0; i < a.n && y->nadvice < 10; i++)
+        if (percent(s, min(a.list[i].ps, a.list[i].most)) >= 0.5)
+            y->advice[y->nadvice++] = advice_text(s, &a.list[i]);
 }
 
 void sim_summarise(struct sim *s, struct sim_summary *y)

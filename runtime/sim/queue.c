@@ -8,15 +8,36 @@
 
 enum { MAX_TOUCHED = 64 };
 
+/* Where the state of a tile or slot and a queue is, or would be, in the instance's table. */
+static int place_of(const struct instance *i, int tensor, int mem, int queue)
+{
+    uint32_t hash = ((uint32_t)tensor * ENGINE_COUNT + (uint32_t)queue) * 4 + (uint32_t)mem;
+    int at = (int)((hash * 2654435761u) >> 8) & (i->table_size - 1);
+    for (; i->table[at] >= 0; at = (at + 1) & (i->table_size - 1)) {
+        const struct transfer_state *t = &i->transfers[i->table[at]];
+        if (t->tensor == tensor && t->mem == mem && t->queue == queue)
+            break;
+    }
+    return at;
+}
+
 /* NULL: a queue has not touched the operand's tile or slot yet. */
 static struct transfer_state *find_state(const struct instance *i, const struct number_ap *ap, int tensor, int queue)
 {
+    int state = i->table_size ? i->table[place_of(i, tensor, ap->mem, queue)] : -1;
+    return state < 0 ? NULL : &i->transfers[state];
+}
+
+/* At most half of the table is taken. */
+static void enlarge_table(struct instance *i, struct arena *a)
+{
+    i->table_size = i->table_size ? i->table_size * 2 : 64;
+    i->table = ARENA_ARRAY(a, int32_t, i->table_size);
+    memset(i->table, -1, sizeof *i->table * (size_t)i->table_size);
     for (int n = 0; n < i->ntransfers; n++) {
-        struct transfer_state *t = &i->transfers[n];
-        if (t->tensor == tensor && t->mem == ap->mem && t->queue == queue)
-            return t;
+        const struct transfer_state *t = &i->transfers[n];
+        i->table[place_of(i, t->tensor, t->mem, t->queue)] = n;
     }
-    return NULL;
 }
 
 static struct transfer_state *transfer_state(struct flying *f, const struct number_ap *ap)
@@ -25,6 +46,9 @@ static struct transfer_state *transfer_state(struct flying *f, const struct numb
     struct transfer_state *t = find_state(i, ap, ap->tensor, f->n->engine);
     if (t)
         return t;
+    if (i->ntransfers * 2 >= i->table_size)
+        enlarge_table(i, f->l->a);
+    i->table[place_of(i, ap->tensor, ap->mem, f->n->engine)] = i->ntransfers;
     ARENA_GROW(f->l->a, i->transfers, i->ntransfers, i->transfers_cap);
     t = &i->transfers[i->ntransfers++];
     *t = (struct transfer_state){.tensor = ap->tensor,

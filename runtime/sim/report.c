@@ -27,6 +27,10 @@ static void print_head(const struct sim *s, FILE *out)
             s->p->name && *s->p->name ? s->p->name : "program", s->m->name, s->o.cores,
             s->o.cores > 1 ? "s" : "", kernels, s->nlaunches - kernels, (long long)s->insns,
             (long long)s->transfers);
+    const struct machine *own = s->p->target ? machine_find(s->p->target) : NULL;
+    if (s->m->strict && own && !own->strict)
+        fprintf(out, "compiled for %s, whose engines reach HBM; those of %s do not: xcc --target %s compiles for it\n",
+                own->name, s->m->name, s->m->name);
     if (s->assumed_trips)
         fprintf(out, "one iteration each, for --trips does not say how many: %s\n",
                 s->assumed_trips);

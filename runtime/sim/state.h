@@ -73,6 +73,8 @@ struct instance {
     struct tile_state *tiles;
     struct transfer_state *transfers;
     int ntransfers, transfers_cap;
+    int32_t *table; /* of transfers, by hash; -1 */
+    int table_size;
 };
 
 /* When an instruction may begin, for earlier steps, and the chain of results up to what it reads. */

@@ -108,6 +108,10 @@ static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
         return fail(d, "--cores takes 1 or 2, got %d", a->cores);
     if (a->profile && !a->html)
         return fail(d, "--profile is shown on the page of --html FILE");
+    if (a->json && a->compare && !a->html)
+        return fail(d, "--json prints one program: leave out --compare, or simulate both by themselves");
+    if (a->check && (a->json || a->steps || a->html || a->perfetto || a->compare))
+        return fail(d, "--check has no times: leave out --json, --steps, --html, --perfetto and --compare");
     return a->path || a->help || a->constants || a->version ||
            fail(d, "name an archive; --help tells more");
 }

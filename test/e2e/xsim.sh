@@ -51,6 +51,8 @@ refuses 2
 refuses 2 digits.neff --target gpu
 refuses 2 digits.neff --shape image
 refuses 2 digits.neff --bogus
+refuses 2 digits.neff --json --compare digits.neff
+refuses 2 digits.neff --check --json
 refuses 1 none.neff
 refuses 1 digits.neff --shape nothing=4
 refuses 1 digits.neff --shape image=4,1,28
@@ -58,6 +60,19 @@ refuses 1 digits.neff --shape image=4,1,28
 for kernel in giou matmul softmax; do # which begin with a comment
     "$xsim" "$source/models/kernels/$kernel.xasm" | tail -n 1 | grep -q "$last" || failed "assembly of $kernel"
 done
+# What limits a program stands first, and no wait is said to cost more than the program can save.
+"$xsim" "$source/models/kernels/mamba_v1.xasm" >mamba.txt
+grep -q '^  1  9[0-9.]*% of the time ([0-9.]* us): dve works (tensor_tensor [0-9]*%, tensor_copy [0-9]*%): no order' mamba.txt ||
+    failed "the first opportunity of mamba_v1: $(grep '^  1 ' mamba.txt)"
+grep ' waits for ' mamba.txt | grep -v 'instructions  waits' | awk -v most="$(awk '/^latency/ { gsub(",", ""); print $2 - $5 }' mamba.txt)" '
+    /^ +[0-9]+  / && /saves/ { sub(/.*saves /, ""); if ($1 > most + 0.11) bad = 1; seen++ }
+    END { exit bad || seen < 3 }' || failed "waits of mamba_v1 that save more than there is: $(cat mamba.txt)"
+sed 's/^node \([0-9]*\) "broadcast"/node \1 "step"/' "$source/models/kernels/mamba_v1.xasm" >one_name.xasm
+[ "$("$xsim" one_name.xasm | grep -c '^ *[0-9.]* us *[0-9.]*%  dve  *step$')" -eq 1 ] || failed "nodes of one name on the critical path"
+# One processor: transfers are a bound too.
+"$xsim" "$source/models/kernels/softmax.xasm" | grep -q '^latency .* us (dma), ' || failed "the bound of softmax on cpu"
+"$xsim" gpt2.cpu.neff --target inf2 | grep -q '^compiled for cpu, .*: xcc --target inf2' || failed "no word about the target"
+"$xsim" gpt2.trn1.neff --target trn2 | grep -q '^compiled for' && failed "a word about a target of the same kind"
 printf x >short.neff
 refuses 2 "xsim: short.neff: 1 bytes, expected an archive of at least 1024" "$xsim" short.neff
 "$build/xdump" digits.neff --asm >digits.xasm
