@@ -189,13 +189,13 @@ struct value *h_broadcast(struct hlo_lower *l, struct value *x, const int64_t *d
                           const int64_t *at)
 {
     struct attrs a = {0};
-    if (diag_failed(l->b->d) || has_dims(x, dims, rank)) {
-        bool same = true;
-        for (int k = 0; k < rank; k++)
-            same &= at[k] == k;
-        if (diag_failed(l->b->d) || same)
-            return x;
-    }
+    if (diag_failed(l->b->d))
+        return x;
+    bool same = has_dims(x, dims, rank); /* then x has as many, and `at` */
+    for (int k = 0; k < rank && same; k++)
+        same = at[k] == k;
+    if (same)
+        return x;
     attr_set_ints(&l->b->g->arena, &a, "dims", at, h_rank(x));
     if (!all_known(dims, rank))
         return b_op(l->b, OP_broadcast_in_dim, (struct value *[]){x, h_dims(l, dims, rank)}, 2, &a);
