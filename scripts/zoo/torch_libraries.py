@@ -40,11 +40,13 @@ class Tensors(nn.Module):
         out = self.model(list(args)) if self.listed else self.model(*args)
         while isinstance(out, (list, tuple)) and len(out) == 1:
             out = out[0]
+        if isinstance(out, torch.Tensor):
+            return out
         if hasattr(out, "sample") and isinstance(out.sample, torch.Tensor):
             return out.sample
         if hasattr(out, "values"):
             out = tuple(out.values())
-        return out if isinstance(out, torch.Tensor) else tuple(t for t in out if isinstance(t, torch.Tensor))
+        return tuple(t for t in out if isinstance(t, torch.Tensor))
 
 
 # ---- torchvision ----
