@@ -125,6 +125,7 @@ struct context *context_make(struct model *m, int threads, const struct parallel
     c->env.result_type = USED(CALLS) ? region_result_type : NULL;
     c->env.parallel = run_parallel;
     c->env.core_scratch = &c->core_scratch;
+    c->env.work_spares = &c->work_spares;
     c->env.guard_operands = m->guard_operands;
     if (!allocate(c, d) || !make_calls(c, d) || !workers_start(c, d) || !workers_reserve(c, 0, 0, d)) {
         context_free(c);
@@ -186,6 +187,7 @@ void context_free(struct context *c)
     free(c->cache);
     free(c->calls);
     free(c->core_scratch);
+    work_drop_spares(&c->work_spares);
     free(c);
 }
 

@@ -237,6 +237,7 @@ struct context {
     struct tensor absent;
     struct op_env env;
     void *core_scratch; /* see op_env */
+    struct work_block *work_spares;
     int depth; /* nested regions */
     int32_t running[MAX_DEPTH + 1]; /* the regions, outermost first */
     struct profile *profile;

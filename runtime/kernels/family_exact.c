@@ -10,6 +10,14 @@
 #define CONVERT_VALUES
 #endif
 #include "neff/core/convert.inc"
+#include "runtime/kernels/complex.inc"
+#define REAL        float
+#define TYPED(name) name##_f32
+#include "runtime/kernels/fourier.inc"
+#undef REAL
+#undef TYPED
+#define REAL        double
+#define TYPED(name) name##_f64
 #include "runtime/kernels/fourier.inc"
 #include "runtime/kernels/integers.inc"
 #include "runtime/kernels/panel_f64.inc"
@@ -23,7 +31,13 @@ void KERNEL_FAMILY(exact, VARIANT)(struct kernel_table *t)
     set_running(t);
     SET_USED(panel_f64, panel_f64)
     SET_USED(threefry, threefry)
-    SET_USED(fourier_step, fourier_step)
+    SET_USED(complex_abs, complex_abs)
+    SET_USED(complex_fold, complex_fold)
+    SET_USED(complex_part, complex_part)
+    SET_USED(complex_pair, complex_pair)
+    SET_USED(complex_multiply, complex_multiply)
+    WHEN_USED(KERNEL_fourier_step, t->fourier_step[FOURIER_F32] = fourier_step_f32;
+              t->fourier_step[FOURIER_F64] = fourier_step_f64;)
 #ifdef CONVERT_VALUES
     for (int to = 0; to < PLAIN_TYPES; to++)
         for (int from = 0; from < PLAIN_TYPES; from++)

@@ -249,20 +249,39 @@ struct recurrent_step {
 };
 
 /*
- * A step of a Fourier transform of `length` = groups * radix * (some) numbers, in double. Operand j of group p is
- * `width` places side by side, from [(j * groups + p) * width] on; result k is at [(p * radix + k) * width],
+ * A step of a Fourier transform of `length` = groups * radix * (some) numbers, of floats or doubles. Operand j of group
+ * p is `width` places side by side, from [(j * groups + p) * pitch] on; result k is at [(p * radix + k) * width],
  *
  *     turns[p * k * turn_step] * sum over j of turns[j * k * length / radix] * operand j
  *
  * by place. turns: pairs of real and imaginary part, the powers of a root of unity e^(sign 2 pi i / length).
  */
+enum fourier_type { FOURIER_F32, FOURIER_F64, FOURIER_TYPES };
+
 struct fourier_step {
-    const double *re, *im;
-    double *to_re, *to_im;
-    const double *turns;
+    const void *re, *im;
+    void *to_re, *to_im;
+    const void *turns;
     double sign;
-    size_t length, radix, groups, width, turn_step;
+    size_t length, radix, groups, width, pitch, turn_step;
 };
+
+/*
+ * n numbers of a complex line from those of the transform of a real one, or back (ops/common/fourier_f32.c): with a
+ * number x, the conjugate y of its mirrored one, and a turn v, (x + y + sign * i * v * (x - y)) * factor. `along`:
+ * numbers of one line, the mirrored ones go backward; else the same number of n lines.
+ */
+struct complex_fold {
+    const float *re, *im, *mirrored_re, *mirrored_im, *turn_re, *turn_im;
+    float *to_re, *to_im;
+    float sign, factor;
+    size_t n;
+    bool along;
+};
+
+/* Absolute values whose squares are normal floats. */
+#define COMPLEX_ABS_MIN 1e-18f
+#define COMPLEX_ABS_MAX 1e18f
 
 /*
  * One row of a picture between two: pixel x is, of the blend rows[0] * weight[0] + rows[1] *
@@ -342,7 +361,16 @@ struct kernel_table {
     void (*panel_f64)(double *y, ptrdiff_t y_pitch, const double *a, ptrdiff_t a_pitch, size_t rows,
                       const double (*b)[F64_PANEL], size_t k, bool more);
 
-    void (*fourier_step)(const struct fourier_step *f);
+    void (*fourier_step[FOURIER_TYPES])(const struct fourier_step *f);
+    /* y: absolute values of n pairs of real and imaginary part; false: some are out of COMPLEX_ABS_MIN to
+     * COMPLEX_ABS_MAX, or no numbers, and are to be computed otherwise. */
+    bool (*complex_abs)(float *y, const float *x, size_t n);
+    void (*complex_fold)(const struct complex_fold *f);
+    /* n pairs from their parts times a factor, and back. */
+    void (*complex_pair)(float *pairs, const float *re, const float *im, size_t n, float factor);
+    void (*complex_part)(float *re, float *im, const float *pairs, size_t n);
+    /* (re, im) *= (co, si), complex. */
+    void (*complex_multiply)(float *re, float *im, const float *co, const float *si, size_t n);
 
     void (*binary[BINARY_COUNT])(struct out_row y, struct in_row a, struct in_row b, size_t n);
     /* y: bytes of 0 or 1, y_step apart. */

@@ -203,10 +203,11 @@ void fourier_transform(struct fourier *f, int64_t count)
     int64_t radix;
     for (int64_t left = f->n; left > 1; left /= radix) {
         radix = left % 4 == 0 ? 4 : min_factor(left);
-        kernels_get()->fourier_step(&(struct fourier_step){
+        const size_t width = (size_t)(f->n / left * count);
+        kernels_get()->fourier_step[FOURIER_F64](&(struct fourier_step){
             .re = f->lines.re, .im = f->lines.im, .to_re = f->to_re, .to_im = f->to_im, .turns = f->turns,
             .sign = f->sign, .length = (size_t)f->circle, .radix = (size_t)radix, .groups = (size_t)(left / radix),
-            .width = (size_t)(f->n / left * count), .turn_step = (size_t)(f->circle / left)});
+            .width = width, .pitch = width, .turn_step = (size_t)(f->circle / left)});
         swap(&f->lines.re, &f->to_re);
         swap(&f->lines.im, &f->to_im);
     }

@@ -7,18 +7,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct work_block {
-    struct work_block *next;
-    void *unused; /* what follows is aligned to 16 */
-};
+/* Large blocks are kept for the next call: a heap that shrinks and grows with each call gets its pages one by one. */
+enum { MIN_SPARE = 16 << 10, MAX_SPARES = 8 << 20 };
+
+static size_t total(const struct work_block *b)
+{
+    size_t bytes = 0;
+    for (; b; b = b->next)
+        bytes += b->bytes;
+    return bytes;
+}
+
+static void give_back(struct work *w, struct work_block *b)
+{
+    if (!w->spares || b->bytes < MIN_SPARE || b->bytes > MAX_SPARES) {
+        free(b);
+        return;
+    }
+    if (total(*w->spares) + b->bytes > MAX_SPARES)
+        work_drop_spares(w->spares);
+    b->next = *w->spares;
+    *w->spares = b;
+}
+
+/* A spare block of about that size, zeroed, or NULL. */
+static struct work_block *reuse(struct work *w, size_t bytes)
+{
+    struct work_block **at = w->spares;
+    while (at && *at && ((*at)->bytes < bytes || (*at)->bytes / 2 > bytes))
+        at = &(*at)->next;
+    if (bytes < MIN_SPARE || !at || !*at)
+        return NULL;
+    struct work_block *b = *at;
+    *at = b->next;
+    memset(b + 1, 0, bytes);
+    return b;
+}
+
+static struct work_block *block_new(size_t bytes)
+{
+    struct work_block *b = bytes < memory_total() ? calloc(1, sizeof *b + bytes) : NULL;
+    if (b)
+        b->bytes = bytes;
+    return b;
+}
 
 bool with_work(struct op_call *c, bool (*body)(struct op_call *c, struct work *w))
 {
-    struct work w = {.d = c->env->d};
+    struct work w = {.d = c->env->d, .spares = c->env->work_spares};
     bool ok = body(c, &w);
     while (w.blocks) {
         struct work_block *next = w.blocks->next;
-        free(w.blocks);
+        give_back(&w, w.blocks);
         w.blocks = next;
     }
     return ok;
@@ -28,8 +68,8 @@ void *work_take(struct work *w, int64_t n, size_t size)
 {
     size_t bytes;
     struct work_block *b = NULL;
-    if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && bytes < memory_total())
-        b = calloc(1, sizeof *b + bytes);
+    if (n >= 0 && !__builtin_mul_overflow((size_t)n, size, &bytes) && !(b = reuse(w, bytes)))
+        b = block_new(bytes);
     if (!b) {
         fail_memory(w->d, "out of memory: no room for %lld items of %zu bytes", (long long)n, size);
         return NULL;

@@ -19,6 +19,7 @@
 struct work {
     struct diag *d;
     struct work_block *blocks;
+    struct work_block **spares; /* op_env */
 };
 bool with_work(struct op_call *c, bool (*body)(struct op_call *c, struct work *w));
 /* The routine of an operator is that body with memory of its own; most bodies have the operator's name. */

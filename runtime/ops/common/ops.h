@@ -16,6 +16,8 @@
 #include "neff/core/guard.h"
 #include "neff/core/op.h"
 
+#include <stdlib.h>
+
 /* ---- shape rules ---- */
 
 /* Contents of a small integer or bool tensor, as dims in row-major order. */
@@ -100,6 +102,17 @@ bool infer_run(struct infer *f);
 
 struct op_call;
 
+/* Memory of a call (numeric.h), and what is kept of it for calls that follow. */
+struct work_block {
+    struct work_block *next;
+    size_t bytes; /* what follows is aligned to 16 */
+};
+static inline void work_drop_spares(struct work_block **spares)
+{
+    for (struct work_block *b; (b = *spares) != NULL; free(b))
+        *spares = b->next;
+}
+
 /* What surrounds a call. */
 struct op_env {
     struct diag *d;
@@ -116,6 +129,7 @@ struct op_env {
     /* Runs job(arg, 0) to job(arg, n - 1), in any order, some at once; NULL: they run in order. */
     void (*parallel)(struct op_env *env, int n, void (*job)(void *arg, int i), void *arg);
     int64_t max_bytes;  /* that a result may take; 0: as many as it needs */
+    struct work_block **work_spares; /* or NULL: nothing is kept */
     void **core_scratch; /* where memory for operators of libraries is kept, or NULL */
     bool guard_operands; /* of those operators, see runtime/custom/custom.h */
 };
