@@ -269,14 +269,16 @@ static bool gather_elements(const struct bound_insn *i, char *to, const char *ta
     int64_t ys = y->step[0], ts = t->step[0], xs = x->step[x->rank - 1],
             limit = i->imm[IMM(dma_gather, limit)].base;
     bool wide = x->dtype == DT_I64;
-    if (!wide && xs == 1 && y->size == 4 && limit <= INT32_MAX) {
-        uint32_t past = 0;
+    if (!wide && xs == 1 && ts == 1 && y->size == 4 && limit > 0 && limit <= INT32_MAX) {
         const int32_t *at = (const int32_t *)index;
-        for (int64_t r = 0; r < rows; r++)
-            past |= (uint32_t)at[r] >= (uint32_t)limit;
-        for (int64_t r = 0; !past && r < rows; r++)
-            ((uint32_t *)to)[r * ys] = ((const uint32_t *)table)[at[r] * ts];
-        if (!past)
+        const uint32_t *from = (const uint32_t *)table;
+        bool all = true;
+        for (int64_t r = 0; r < rows; r++) { /* negative and wrong indices read entry 0 here, and are seen to below */
+            const bool inside = (uint32_t)at[r] < (uint32_t)limit;
+            ((uint32_t *)to)[r * ys] = from[inside ? (uint32_t)at[r] : 0];
+            all &= inside;
+        }
+        if (all)
             return true;
     }
 #define MOVE(T)                                                                                    \

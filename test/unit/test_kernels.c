@@ -130,6 +130,12 @@ static void test_compare_select(void **state)
         table->select((struct out_row){y, 1}, m, 1, row(a), (struct in_row){b, 0}, n);
         for (size_t i = 0; i < n; i++)
             assert_int_equal(bits_of(y[i]), bits_of(m[i] ? a[i] : b[0]));
+        for (int yes = 0; yes < 2; yes++) { /* one mask for the row */
+            m[0] = (uint8_t)yes;
+            table->select((struct out_row){y, 1}, m, 0, row(a), (struct in_row){b, 0}, n);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(bits_of(y[i]), bits_of(yes ? a[i] : b[0]));
+        }
         free(a), free(b), free(y), free(m);
     }
 }
