@@ -27,8 +27,9 @@ struct segmented_reduction {
     int n; /* segments */
     struct segment s[MAX_RANK];
     int tiled;      /* segment; -1: nothing is kept */
+    int outer;      /* segment of which a tile has several; -1: one, or tiles are parts of columns */
     dim_t elements; /* reduced into one */
-    dim_t tile;
+    dim_t tile, outer_tile;
     bool extremes; /* the greatest, least or both of all elements */
 };
 
@@ -58,7 +59,7 @@ static void make_segments(struct lowering *l, const struct node *n, const bool *
             r->s[r->n++] = (struct segment){reduced[i], x->dims[i], steps[i], at, at, -1};
         }
     }
-    r->tiled = -1;
+    r->tiled = r->outer = -1;
     for (int i = 0; i < r->n; i++)
         if (!r->s[i].reduced)
             r->tiled = i;
@@ -96,23 +97,47 @@ static void covers(const struct segmented_reduction *r, const struct node *n, st
     for (int i = 0; i < r->n; i++)
         if (!r->s[i].reduced)
             e->covers[e->ncovers++] = cover_of(r->s[i].first, r->s[i].last, r->s[i].var,
-                                                     i == r->tiled ? r->tile : 0);
+                                               i == r->tiled   ? r->tile
+                                               : i == r->outer ? r->outer_tile
+                                                               : 0);
+}
+
+/* Where a tile has whole columns, and few elements, it has several of them: of the kept segment before. */
+static void tile_outer(struct segmented_reduction *r, const struct machine *m)
+{
+    const struct segment *columns = &r->s[r->n - 1];
+    int o = r->n - 2;
+    while (o >= 0 && r->s[o].reduced)
+        o--;
+    if (o < 0 || m->strict || columns->reduced || !dim_is_const(columns->count) || !dim_is_const(r->elements) ||
+        !dim_is_const(r->s[o].count) || columns->count > TILE_ELEMENTS / 2 / r->elements)
+        return;
+    r->outer = o;
+    r->outer_tile = even_tile(r->s[o].count, TILE_ELEMENTS / (columns->count * r->elements));
+}
+
+static int64_t max_tile(const struct segmented_reduction *r)
+{
+    const bool columns = r->tiled == r->n - 1;
+    if (!dim_is_const(r->elements))
+        return columns ? COLUMNS : UNKNOWN_ROWS;
+    const int64_t max = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
+    return columns && max < COLUMNS ? COLUMNS : max;
 }
 
 static void make_grid(struct segmented_reduction *r, struct kernel_builder *k)
 {
     bool columns = r->tiled == r->n - 1;
+    tile_outer(r, k->m);
     for (int i = 0; i < r->n; i++) {
         struct segment *s = &r->s[i];
         if (s->reduced)
             continue;
         if (i != r->tiled) {
-            s->var = kernel_grid(k, s->count);
+            s->var = kernel_grid(k, i == r->outer ? dim_ceildiv(&k->p->dims, s->count, r->outer_tile) : s->count);
             continue;
         }
-        int64_t max = columns ? COLUMNS : UNKNOWN_ROWS;
-        if (!columns && dim_is_const(r->elements))
-            max = r->elements >= TILE_ELEMENTS ? 1 : TILE_ELEMENTS / r->elements;
+        int64_t max = max_tile(r);
         if (k->m->strict) /* results lie over partitions */
             max = k->m->partitions;
         bool spread = columns && !k->m->strict && dim_is_const(r->elements) && r->elements >= SPREAD_ELEMENTS;
@@ -126,6 +151,10 @@ static void make_grid(struct segmented_reduction *r, struct kernel_builder *k)
 static struct ap source(struct lowering *l, const struct segmented_reduction *r, int slot)
 {
     struct ap a = ap_slot(l->p, slot);
+    if (r->outer >= 0) {
+        const struct segment *o = &r->s[r->outer];
+        ap_push_tile(l->p, &a, o->step, r->outer_tile, o->var, o->count);
+    }
     if (r->tiled >= 0) {
         const struct segment *t = &r->s[r->tiled];
         ap_push_tile(l->p, &a, t->step, r->tile, t->var, t->count);
@@ -135,18 +164,23 @@ static struct ap source(struct lowering *l, const struct segmented_reduction *r,
     for (int i = 0; i < r->n; i++)
         if (r->s[i].reduced)
             ap_push(&a, r->s[i].step, r->s[i].count);
-        else if (i != r->tiled)
+        else if (i != r->tiled && i != r->outer)
             ap_move(l->p, &a, r->s[i].var, r->s[i].step);
     return a;
 }
 
 static struct ap accumulator_tile(struct kernel_builder *k, const struct segmented_reduction *r)
 {
-    int tile = kernel_tile(k, MEM_SBUF, DT_F32, 1, r->tiled < 0 ? 1 : r->tile);
+    const dim_t columns = r->tiled < 0 ? 1 : r->tile;
+    int tile = kernel_tile(k, MEM_SBUF, DT_F32, 1, r->outer < 0 ? columns : r->outer_tile * columns);
     struct ap a = {.mem = MEM_SBUF, .dtype = DT_F32, .tensor = tile};
-    ap_push(&a, 1, r->tiled < 0 ? 1 : r->tile);
+    if (r->outer >= 0) {
+        ap_push(&a, columns, r->outer_tile);
+        ap_clip(k->p, &a, 0, r->s[r->outer].var, r->outer_tile, r->s[r->outer].count);
+    }
+    ap_push(&a, 1, columns);
     if (r->tiled >= 0)
-        ap_clip(k->p, &a, 0, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
+        ap_clip(k->p, &a, a.rank - 1, r->s[r->tiled].var, r->tile, r->s[r->tiled].count);
     return a;
 }
 
@@ -263,7 +297,7 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     emit_tensor_reduce(
         &k, (struct tensor_reduce){.dst = at,
                                    .src = from,
-                                   .axes = from.rank - 1,
+                                   .axes = from.rank - at.rank,
                                    .scale = r.kind->mean && known ? 1 / (float)r.elements : 1,
                                    .op = r.kind->reduce});
     if (divide)

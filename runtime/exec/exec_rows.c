@@ -6,6 +6,7 @@
 #include "neff/base/use.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- tensor_reduce ---- */
 
@@ -88,6 +89,24 @@ static void reduce_store(struct worker *me, const struct bound_insn *i, char *p,
     store_one(me, &i->o[AP(tensor_reduce, dst)], p, v);
 }
 
+/* n results, `step` apart. */
+static void store_results(struct worker *me, const struct bound_insn *i, char *p, int64_t step, float *v, int64_t n)
+{
+    const struct operand *y = &i->o[AP(tensor_reduce, dst)];
+    const float scale = i->flt[FLT(tensor_reduce, scale)];
+    if (number_at(me, &i->imm[IMM(tensor_reduce, accumulate)])) {
+        for (int64_t k = 0; k < n; k++)
+            reduce_store(me, i, p + k * step * y->size, v[k]);
+        return;
+    }
+    for (int64_t k = 0; scale != 1 && k < n; k++)
+        v[k] *= scale;
+    if (y->dtype == DT_F32 && step == 1)
+        memcpy(p, v, (size_t)n * sizeof *v);
+    else
+        store_row(me, y, p, step, v, n);
+}
+
 static void reduce_row(struct worker *me, const struct bound_insn *i, char *const *p,
                        const int64_t *count)
 {
@@ -139,16 +158,14 @@ static void reduce_columns(struct worker *me, const struct bound_insn *i, char *
         for (int64_t from = 0; !done && from < n;
              from += PART) { /* partial results: errors grow with n / PART + PART */
             int64_t rows = n - from < PART ? n - from : PART;
-            for (int64_t k = 0; k < m; k++)
+            for (int64_t k = 0; n > PART && k < m; k++)
                 part[k] = starts[r->f];
             me->k->reduce_columns[r->f](n > PART ? part : sums,
                                         first + from * pitch, pitch, (size_t)rows, (size_t)m);
             if (n > PART)
                 me->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
         }
-        for (int64_t k = 0; k < m; k++)
-            reduce_store(me, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[rank - 2] * y->size,
-                         sums[k]);
+        store_results(me, i, p[AP(tensor_reduce, dst)] + at * y->step[rank - 2] * y->size, y->step[rank - 2], sums, m);
     }
 }
 
@@ -173,9 +190,7 @@ static void reduce_tile(struct worker *me, const struct bound_insn *i, char *con
         int64_t m = rows - at < CHUNK ? rows - at : CHUNK;
         me->k->reduce_rows[r->f](sums, (const float *)p[AP(tensor_reduce, src)] + at * pitch, pitch,
                                  (size_t)m, (size_t)count[last]);
-        for (int64_t k = 0; k < m; k++)
-            reduce_store(me, i, p[AP(tensor_reduce, dst)] + (at + k) * y->step[last - 1] * y->size,
-                         sums[k]);
+        store_results(me, i, p[AP(tensor_reduce, dst)] + at * y->step[last - 1] * y->size, y->step[last - 1], sums, m);
     }
 }
 

@@ -1,0 +1,77 @@
+/*
+ * pass reductions: those over the first dims and a few last elements, but not over what lies between, in two: over the
+ * first dims, where whole rows are added to each other, then over the last. Requires inferred types; runs after layout.
+ */
+#include "passes/match.h"
+#include "passes/rewrite.h"
+
+enum { MAX_LAST = 16, MIN_ROW = 16 };
+
+struct divider {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+/* Of results of parts the result of all, with parts of one size. */
+static bool divides(enum op op)
+{
+    static const enum op ops[] = {OP_reduce_sum, OP_reduce_mean, OP_reduce_max, OP_reduce_min, OP_reduce_prod};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (ops[i] == op)
+            return true;
+    return false;
+}
+
+/* How many axes are the first dims, when the others are the last, few elements, of long rows. 0: it is another. */
+static int first_axes(const struct type *x, const int *axes, int n)
+{
+    int64_t last = 1, row = 1;
+    int first = 0;
+    while (first < n && axes[first] == first)
+        first++;
+    for (int i = first; i < n; i++) {
+        if (axes[i] != x->rank - n + i)
+            return 0;
+        last *= x->dims[axes[i]];
+    }
+    for (int i = first; i < x->rank; i++)
+        row *= x->dims[i];
+    return first < n && last <= MAX_LAST && row >= MIN_ROW && row > last ? first : 0;
+}
+
+static struct value *reduce(struct divider *p, struct node *n, struct value *x, const int *axes, int count)
+{
+    struct attrs as = {0};
+    int64_t over[MAX_RANK];
+    for (int i = 0; i < count; i++)
+        over[i] = axes[i];
+    attr_set_ints(&p->g->arena, &as, "axes", over, count);
+    attr_set_int(&p->g->arena, &as, "keepdims", 1);
+    return emit(n, n->op, &x, 1, &as, n->name, p->d);
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct divider *p = user;
+    int axes[MAX_RANK];
+    if (!divides(n->op) || !type_is_static(&n->in[0]->type) || !type_is_static(&n->out[0]->type) ||
+        !dtype_is_float(n->in[0]->type.dtype))
+        return true;
+    int count = reduction_axes(n, axes), first = count > 1 ? first_axes(&n->in[0]->type, axes, count) : 0;
+    if (!first)
+        return true;
+    const struct type *y = &n->out[0]->type;
+    struct value *rows = reduce(p, n, n->in[0], axes, first);
+    struct value *all = rows ? reduce(p, n, rows, axes + first, count - first) : NULL;
+    if (all && all->type.rank != y->rank)
+        all = emit_reshape(n, all, y->dims, y->rank, p->d);
+    why(p->o, n, "reductions.two", "over the first dims, then over the last");
+    return node_replace(n, all);
+}
+
+bool pass_reductions(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct divider p = {g, o, d};
+    return for_each_node(g->main, visit, &p);
+}
