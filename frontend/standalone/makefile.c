@@ -164,6 +164,7 @@ static const struct {
       "runtime/standalone/"}},
     /* loops over elements, as in runtime/CMakeLists.txt and CMakeLists.txt */
     {"LOOPS", VECTORS, {"runtime/exec/integer.", "runtime/ops/common/elementwise", "runtime/ops/common/extremes.",
+                        "runtime/ops/common/fourier_f32.",
                         "runtime/ops/common/radix.", "runtime/ops/common/regions.", "runtime/ops/common/walk.",
                         "runtime/ops/image/resize.", "runtime/ops/math/reduce_axis.", "runtime/ops/math/select.",
                         "runtime/ops/nn/pool.", "runtime/ops/xla/window_typed.", "runtime/ops/xla/xla_gather.",

@@ -444,6 +444,8 @@ static void add_call(struct used *u, const struct program *p, const struct call 
     for (int t = 0; t < DT_END; t++)
         if (in[t] && members_of_routine[k->op] && strstr(members_of_routine[k->op], "transpose"))
             use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
+    if (k->op == OP_fft)
+        use_add(u, "TRANSPOSE_4"); /* of real and imaginary parts */
     if (k->op == OP_cumsum)
         add_forms(u, "RUNNING", in);
     if (k->op == OP_argmax || k->op == OP_argmin || k->op == OP_hardmax || k->op == OP_topk)

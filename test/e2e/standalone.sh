@@ -342,6 +342,30 @@ $cc -O1 -DNAME=column -DHEADER='"column.h"' -DOUTPUTS=1 -DROOM=784 -o of_column 
 XCC_KERNELS=portable "$xrun" column.neff "$source/models/digits/digit_7.npy" -o want >out.txt
 tail -c 784 want/y.npy | cmp -s - got_0.bin || failed "a column: other bits than xrun's"
 
+# A Fourier transform of complex numbers turns their parts: a line that is divided, and short lines.
+cat >spectrum.xir <<'EOF'
+graph "spectrum" (%0 "image": f32[1,1,28,28]) {
+  %c0 = const i64[2] {1, 784}
+  %c1 = const i64[2] {28, 28}
+  %1 = reshape(%0, %c0)
+  %2 = cast(%1) {to=14}
+  %3 = fft(%2) {kind="FFT", lengths=[784]}
+  %4 = complex_abs(%3)
+  %5 = reshape(%4, %c1)
+  %6 = cast(%5) {to=14}
+  %7 = fft(%6) {kind="FFT", lengths=[28]}
+  %8 = complex_abs(%7)
+  return(%8)
+} outputs("y")
+EOF
+"$xcc" spectrum.xir -q --auto-cast none --isa portable --standalone spectrum -o spectrum.neff
+make -C spectrum || failed "make of a spectrum"
+$cc -O1 -DNAME=spectrum -DHEADER='"spectrum.h"' -DOUTPUTS=1 -DROOM=3136 -o of_spectrum "$source/test/standalone_run.c" \
+    -Ispectrum spectrum/libspectrum.a -lm
+./of_spectrum got "$source/models/digits/digit_7.npy" >said.txt || failed "a spectrum: status $?"
+XCC_KERNELS=portable "$xrun" spectrum.neff "$source/models/digits/digit_7.npy" -o want >out.txt
+tail -c 3136 want/y.npy | cmp -s - got_0.bin || failed "a spectrum: other bits than xrun's"
+
 # In one file too: a body has a name of the file's own, its operator has not.
 cat >bodies.xir <<'X'
 graph "bodies" (%0 "x": f32[1,2,5,5], %1 "offset": f32[1,8,4,4]) {
