@@ -13,13 +13,14 @@ struct divider {
     struct diag *d;
 };
 
-/* Of results of parts the result of all, with parts of one size. */
-static bool divides(enum op op)
+/* Whether of results of parts, of one size, there is the result of all; of short types it would be rounded twice. */
+static bool divides(const struct node *n)
 {
     static const enum op ops[] = {OP_reduce_sum, OP_reduce_mean, OP_reduce_max, OP_reduce_min, OP_reduce_prod};
+    const int dtype = n->in[0]->type.dtype;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (ops[i] == op)
-            return true;
+        if (ops[i] == n->op)
+            return dtype == DT_F32 || dtype == DT_F64;
     return false;
 }
 
@@ -55,8 +56,7 @@ static bool visit(struct node *n, void *user)
 {
     struct divider *p = user;
     int axes[MAX_RANK];
-    if (!divides(n->op) || !type_is_static(&n->in[0]->type) || !type_is_static(&n->out[0]->type) ||
-        !dtype_is_float(n->in[0]->type.dtype))
+    if (!divides(n) || !type_is_static(&n->in[0]->type) || !type_is_static(&n->out[0]->type))
         return true;
     int count = reduction_axes(n, axes), first = count > 1 ? first_axes(&n->in[0]->type, axes, count) : 0;
     if (!first)
