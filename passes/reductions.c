@@ -17,10 +17,9 @@ struct divider {
 static bool divides(const struct node *n)
 {
     static const enum op ops[] = {OP_reduce_sum, OP_reduce_mean, OP_reduce_max, OP_reduce_min, OP_reduce_prod};
-    const int dtype = n->in[0]->type.dtype;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (ops[i] == n->op)
-            return dtype == DT_F32 || dtype == DT_F64;
+            return n->in[0]->type.dtype == DT_F32 || n->in[0]->type.dtype == DT_F64;
     return false;
 }
 
