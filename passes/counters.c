@@ -181,7 +181,7 @@ static bool count(struct node *loop, void *user)
 /* ---- what follows ---- */
 
 /* Where the window of a scatter begins: an index of each array dim, or NULL: the first place. */
-static bool find_starts(const struct counters *c, const struct node *n, const struct value *const *index,
+static bool find_starts(const struct counters *c, const struct node *n, struct value *const *index,
                         const int64_t *window, struct value **starts)
 {
     const struct type *x = &n->in[0]->type;
@@ -194,7 +194,7 @@ static bool find_starts(const struct counters *c, const struct node *n, const st
         if (dims[k] < 0 || dims[k] >= x->rank || starts[dims[k]] || !range_of(c, index[k], 0, &r) || r.min < 0 ||
             r.max > x->dims[dims[k]] - window[dims[k]])
             return false;
-        starts[dims[k]] = (struct value *)index[k];
+        starts[dims[k]] = index[k];
     }
     for (int i = 0; i < x->rank; i++)
         if (window[i] > x->dims[i])
@@ -203,9 +203,9 @@ static bool find_starts(const struct counters *c, const struct node *n, const st
 }
 
 /* The components of the one index vector. */
-static bool components(const struct node *n, const struct value **index)
+static bool components(const struct node *n, struct value **index)
 {
-    const struct value *v = n->in[1];
+    struct value *v = n->in[1];
     int count;
     attr_ints(&n->attrs, "scatter_dims_to_operand_dims", &count);
     if (count < 1 || count > MAX_RANK || v->type.rank > 1 || !type_is_static(&v->type))
@@ -259,8 +259,7 @@ static struct value *joined_starts(struct counters *c, struct node *n, struct va
 
 static bool update(struct counters *c, struct node *n)
 {
-    const struct value *index[MAX_RANK];
-    struct value *starts[MAX_RANK];
+    struct value *index[MAX_RANK], *starts[MAX_RANK];
     int64_t window[MAX_RANK];
     if (n->nin != 3 || !attr_is(&n->attrs, "combine", "second") || !type_is_static(&n->in[0]->type) ||
         !type_is_static(&n->in[2]->type) || !same_type(n->in[0], n->out[0]) || !components(n, index) ||

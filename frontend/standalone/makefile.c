@@ -150,52 +150,44 @@ static void write_short_makefile(const struct package *k, FILE *f)
     fprintf(f, "\nclean:\n\trm -f lib%s.a $(OBJECTS)\n.PHONY: clean\n", n);
 }
 
-/* What the core's units are asked for in place of -O2, and the beginnings of their paths. */
-enum { MAX_PATHS = 16 };
-static const struct {
-    const char *name, *flags, *paths[MAX_PATHS];
-} unit_kinds[] = {
-    /* what runs when a context is made or bound, not in a run */
-    {"ONCE",
-     "-Os",
-     {"neff/isa/", "neff/plan/", "neff/core/op", "neff/core/guard", "neff/core/dim.", "runtime/exec/bind",
-      "runtime/exec/bounds.", "runtime/exec/guards.", "runtime/exec/model.", "runtime/exec/quick.",
-      "runtime/exec/quick_loop.", "runtime/exec/quick_window.", "runtime/exec/states.", "runtime/exec/stream.",
-      "runtime/standalone/"}},
-    /* loops over elements, as in runtime/CMakeLists.txt and CMakeLists.txt */
-    {"LOOPS", VECTORS, {"runtime/exec/integer.", "runtime/ops/common/elementwise", "runtime/ops/common/extremes.",
-                        "runtime/ops/common/fourier_f32.",
-                        "runtime/ops/common/radix.", "runtime/ops/common/regions.", "runtime/ops/common/walk.",
-                        "runtime/ops/image/resize.", "runtime/ops/math/reduce_axis.", "runtime/ops/math/select.",
-                        "runtime/ops/nn/pool.", "runtime/ops/xla/window_typed.", "runtime/ops/xla/xla_gather.",
-                        "neff/core/dtype."}}};
-enum { UNIT_KINDS = sizeof unit_kinds / sizeof *unit_kinds };
+/* The core's units that are compiled otherwise than by -O2. */
+enum unit_kind { UNITS, UNITS_ONCE, UNITS_LOOPS };
 
-static bool is_of_kind(const char *path, int kind)
+/* What runs when a context is made or bound, not in a run. */
+static bool runs_once(const char *path)
 {
-    for (int i = 0; i < MAX_PATHS && unit_kinds[kind].paths[i]; i++)
-        if (!strncmp(path, unit_kinds[kind].paths[i], strlen(unit_kinds[kind].paths[i])))
+    static const char *const starts[] = {
+        "neff/isa/", "neff/plan/", "neff/core/op", "neff/core/guard", "neff/core/dim.", "runtime/exec/bind",
+        "runtime/exec/bounds.", "runtime/exec/guards.", "runtime/exec/model.", "runtime/exec/quick.",
+        "runtime/exec/quick_loop.", "runtime/exec/quick_window.", "runtime/exec/states.", "runtime/exec/stream.",
+        "runtime/standalone/"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (!strncmp(path, starts[i], strlen(starts[i])))
             return true;
     return false;
 }
 
-/* Their names in a list of the Makefile; kind -1: of all. */
-static void write_units(const bool *sources, const char *list, int kind, FILE *f)
+static bool is_of_kind(const struct core_file *c, enum unit_kind kind)
 {
-    fprintf(f, "%s", list);
+    return kind == UNITS || (runs_once(c->path) ? kind == UNITS_ONCE : c->loops && kind == UNITS_LOOPS);
+}
+
+/* Their objects, in a list of the Makefile that has begun. */
+static void write_units(const bool *sources, enum unit_kind kind, FILE *f)
+{
     for (int i = 0; i < ncore_files; i++)
-        if (sources[i] && source_is_unit(&core_files[i]) && (kind < 0 || is_of_kind(core_files[i].path, kind)))
+        if (sources[i] && source_is_unit(&core_files[i]) && is_of_kind(&core_files[i], kind))
             fprintf(f, " \\\n    xrt/%.*s.o", (int)strlen(core_files[i].path) - 2, core_files[i].path);
     fprintf(f, "\n");
 }
 
 static void write_unit_kinds(const bool *sources, FILE *f)
 {
-    for (int k = 0; k < UNIT_KINDS; k++) {
-        fprintf(f, "%s", unit_kinds[k].name);
-        write_units(sources, " =", k, f);
-        fprintf(f, "$(%s): OPT = %s\n", unit_kinds[k].name, unit_kinds[k].flags);
-    }
+    fprintf(f, "ONCE =");
+    write_units(sources, UNITS_ONCE, f);
+    fprintf(f, "$(ONCE): OPT = -Os\nLOOPS =");
+    write_units(sources, UNITS_LOOPS, f);
+    fprintf(f, "$(LOOPS): OPT = " VECTORS "\n");
 }
 
 void write_makefile(const struct package *k, const bool *sources, FILE *f)
@@ -220,7 +212,7 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
             "-Dposix_memalign=mem_posix_memalign\n\n",
             n);
     fprintf(f, "OBJECTS = %s.o", n);
-    write_units(sources, "", -1, f);
+    write_units(sources, UNITS, f);
     write_operator_objects(k, f);
     write_kernel_objects(k, ANY_PROCESSOR, f);
     fprintf(f, "ifneq ($(filter x86_64%%,$(shell $(CC) -dumpmachine)),)\nXRT_FLAGS += "

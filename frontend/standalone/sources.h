@@ -10,6 +10,7 @@ struct core_file {
     const char *path;            /* from the top of the repository */
     const char *text, *end;      /* its content */
     const char *defines, *needs; /* of a compiled file: names, each between spaces */
+    bool loops;                  /* over elements, which are compiled to vectors */
 };
 extern const struct core_file core_files[]; /* by path; made by scripts/core-files */
 extern const int ncore_files;

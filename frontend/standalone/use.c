@@ -169,7 +169,6 @@ static bool is_const(const struct affine *a)
 /* Which of the forms of exec_softmax: those of short rows need no other. */
 static void add_softmax(struct used *u, const struct insn *n)
 {
-    enum { SHORT_ROW = 32 }; /* of runtime/kernels/short_rows.inc */
     const struct ap *x = &n->ap[AP(softmax, src)], *y = &n->ap[AP(softmax, dst)];
     bool rows = x->dtype == DT_F32 && y->dtype == DT_F32 && n->imm[IMM(softmax, log)].base == 0,
          dense = step_of(x, 0) == 1 && step_of(y, 0) == 1;

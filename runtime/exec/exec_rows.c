@@ -6,7 +6,6 @@
 #include "neff/base/use.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- tensor_reduce ---- */
 
@@ -101,10 +100,7 @@ static void store_results(struct worker *me, const struct bound_insn *i, char *p
     }
     for (int64_t k = 0; scale != 1 && k < n; k++)
         v[k] *= scale;
-    if (y->dtype == DT_F32 && step == 1)
-        memcpy(p, v, (size_t)n * sizeof *v);
-    else
-        store_row(me, y, p, step, v, n);
+    store_row(me, y, p, step, v, n);
 }
 
 static void reduce_row(struct worker *me, const struct bound_insn *i, char *const *p,

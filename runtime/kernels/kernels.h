@@ -325,6 +325,8 @@ static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dil
 struct stream_run;  /* stream.h */
 struct gemm_block; /* gemm.h */
 
+enum { SHORT_ROW = 32 };
+
 struct kernel_table {
     const char *name;
     int lanes;     /* f32 in a vector */
@@ -420,7 +422,8 @@ struct kernel_table {
     size_t (*argmin)(struct in_row x, size_t n);
 
     void (*softmax)(struct out_row y, struct in_row x, size_t n);
-    /* softmax of factor * x in each of many rows of n neighbours; y may be x. */
+    /* softmax of factor * x in each of many rows of n neighbours; y may be x. Rows of at most SHORT_ROW elements need
+     * no other kernel. */
     void (*softmax_rows)(float *y, ptrdiff_t y_pitch, const float *x, ptrdiff_t x_pitch,
                          size_t rows, size_t n, float factor);
     /* The same where rows are neighbours of each other and their elements lie `step` apart. */

@@ -308,17 +308,25 @@ graph "routines" (%0 "image": f32[1,1,28,28]) {
   return(%7, %5, %6, %8, %9, %10)
 } outputs("a", "b", "c", "d", "e", "f")
 EOF
-"$xcc" routines.xir -q --isa portable --standalone routines -o routines.neff
-make -C routines || failed "make of routines"
-$cc -O1 -DNAME=routines -DHEADER='"routines.h"' -DOUTPUTS=6 -DROOM=224,224,224,224,3136,3136 -o of_routines \
-    "$source/test/standalone_run.c" -Iroutines routines/libroutines.a -lm
-./of_routines got "$source/models/digits/digit_7.npy" >said.txt || failed "routines: status $?"
-XCC_KERNELS=portable "$xrun" routines.neff "$source/models/digits/digit_7.npy" -o want >out.txt
-i=0
-for name in a b c d e f; do
-    tail -c "$(wc -c <got_$i.bin)" want/$name.npy | cmp -s - got_$i.bin || failed "routines: other bits of '$name' than xrun's"
-    i=$((i + 1))
-done
+# NAME ROOMS OUTPUT...: the program of NAME.xir, which takes the picture of a digit, has xrun's bits. ROOMS: bytes.
+has_bits_of_xrun() {
+    name=$1 rooms=$2
+    shift 2
+    "$xcc" "$name.xir" -q --auto-cast none --isa portable --standalone "$name" -o "$name.neff"
+    make -C "$name" || failed "make of $name"
+    $cc -O1 -DNAME="$name" -DHEADER="\"$name.h\"" -DOUTPUTS=$# -DROOM="$rooms" -o "of_$name" \
+        "$source/test/standalone_run.c" -I"$name" "$name/lib$name.a" -lm
+    "./of_$name" got "$source/models/digits/digit_7.npy" >said.txt || failed "$name: status $?"
+    XCC_KERNELS=portable "$xrun" "$name.neff" "$source/models/digits/digit_7.npy" -o want >out.txt
+    i=0
+    for output in "$@"; do
+        tail -c "$(wc -c <got_$i.bin)" "want/$output.npy" | cmp -s - got_$i.bin ||
+            failed "$name: other bits of '$output' than xrun's"
+        i=$((i + 1))
+    done
+}
+
+has_bits_of_xrun routines 224,224,224,224,3136,3136 a b c d e f
 sed 's/return(.*/return(%7)/; s/outputs(.*/outputs("a")/' routines.xir >one_routine.xir
 "$xcc" one_routine.xir -q --isa portable --standalone one_routine
 grep -q USE_ARG_DT_I32 one_routine/one_routine_use.h || failed "argmax of i32 has no loop for i32"
@@ -334,13 +342,7 @@ graph "column" (%0 "image": f32[1,1,28,28]) {
   return(%2)
 } outputs("y")
 EOF
-"$xcc" column.xir -q --auto-cast none --isa portable --standalone column -o column.neff
-make -C column || failed "make of a column"
-$cc -O1 -DNAME=column -DHEADER='"column.h"' -DOUTPUTS=1 -DROOM=784 -o of_column "$source/test/standalone_run.c" -Icolumn \
-    column/libcolumn.a -lm
-./of_column got "$source/models/digits/digit_7.npy" >said.txt || failed "a column: status $?"
-XCC_KERNELS=portable "$xrun" column.neff "$source/models/digits/digit_7.npy" -o want >out.txt
-tail -c 784 want/y.npy | cmp -s - got_0.bin || failed "a column: other bits than xrun's"
+has_bits_of_xrun column 784 y
 
 # A Fourier transform of complex numbers turns their parts: a line that is divided, and short lines.
 cat >spectrum.xir <<'EOF'
@@ -358,13 +360,7 @@ graph "spectrum" (%0 "image": f32[1,1,28,28]) {
   return(%8)
 } outputs("y")
 EOF
-"$xcc" spectrum.xir -q --auto-cast none --isa portable --standalone spectrum -o spectrum.neff
-make -C spectrum || failed "make of a spectrum"
-$cc -O1 -DNAME=spectrum -DHEADER='"spectrum.h"' -DOUTPUTS=1 -DROOM=3136 -o of_spectrum "$source/test/standalone_run.c" \
-    -Ispectrum spectrum/libspectrum.a -lm
-./of_spectrum got "$source/models/digits/digit_7.npy" >said.txt || failed "a spectrum: status $?"
-XCC_KERNELS=portable "$xrun" spectrum.neff "$source/models/digits/digit_7.npy" -o want >out.txt
-tail -c 3136 want/y.npy | cmp -s - got_0.bin || failed "a spectrum: other bits than xrun's"
+has_bits_of_xrun spectrum 3136 y
 
 # In one file too: a body has a name of the file's own, its operator has not.
 cat >bodies.xir <<'X'

@@ -7,13 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/fourier.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "test/unit/op_test.h"
+#include "test/unit/selected_variants.h"
 
 static double next(uint32_t *seed)
 {
@@ -134,24 +133,20 @@ static bool check_all(struct op_call *c, struct work *w)
     return true;
 }
 
-static void test_lengths(void **state)
+static void run_all(void)
 {
-    static const char *const names[] = {
-#define KERNEL_VARIANT(name, ...) #name,
-#include "runtime/kernels/kernels.def"
-    };
     struct diag d = {0};
     struct op_env env = {.d = &d};
     struct op_call c = {.env = &env};
-    (void)state;
     assert_true(with_work(&c, check_all));
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    run_all();
     few_lengths = true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (kernels_select(names[i]))
-            assert_true(with_work(&c, check_all));
-        else
-            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
-    kernels_select(NULL);
+    for_each_variant(run_all);
 }
 
 int main(void)

@@ -7,14 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/fourier_f32.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "test/unit/op_test.h"
+#include "test/unit/selected_variants.h"
 
 static float next(uint32_t *seed)
 {
@@ -127,28 +126,30 @@ static bool check_all(struct op_call *c, struct work *w)
     return true;
 }
 
-static void test_transforms(void **state)
+static void run_all(void)
 {
-    static const char *const names[] = {
-#define KERNEL_VARIANT(name, ...) #name,
-#include "runtime/kernels/kernels.def"
-    };
     struct diag d = {0};
     struct op_env env = {.d = &d};
     struct op_call c = {.env = &env};
+    assert_true(with_work(&c, check_all));
+}
+
+static uint32_t first_hash;
+
+static void run_again(void)
+{
+    run_all();
+    assert_int_equal(hash, first_hash);
+}
+
+static void test_transforms(void **state)
+{
     (void)state;
     compare = true;
-    assert_true(with_work(&c, check_all));
+    run_all();
     compare = false;
-    const uint32_t first = hash;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (kernels_select(names[i])) {
-            assert_true(with_work(&c, check_all));
-            assert_int_equal(hash, first);
-        } else {
-            print_message("[ SKIPPED  ] %s: not built, or this CPU cannot run it\n", names[i]);
-        }
-    kernels_select(NULL);
+    first_hash = hash;
+    for_each_variant(run_again);
 }
 
 static void test_admitted(void **state)

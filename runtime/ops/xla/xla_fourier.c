@@ -219,4 +219,3 @@ static bool fft(struct op_call *c, struct work *w)
 }
 
 EVAL_WITH_WORK(fft)
-
