@@ -15,7 +15,7 @@ static bool simulate(const struct program *p, bool json, FILE *out, struct diag 
         struct sim_summary y;
         sim_summarise(s, &y);
         if (json)
-            sim_print_json(s, &y, false, out);
+            sim_print_json(s, &y, false, false, out);
         else if (assumed)
             fprintf(out, "not given, taken as 1: %s\n", assumed);
         if (!json)

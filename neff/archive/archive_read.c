@@ -8,12 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a file that is no archive seems to be, and what to do. */
+static const char *advice(const struct neff_file *f, const char *name)
+{
+    static const char models[] = " .onnx .hlo .pb .mlir .mlirbc .xir ";
+    const char *dot = strrchr(name, '.'), *found = dot && dot[1] ? strstr(models, dot) : NULL;
+    if (found && found[strlen(dot)] == ' ')
+        return "this is a model: compile it first, `xcc MODEL -o MODEL.neff` (--target trn1, inf2 or trn2 for xsim)";
+    if (f->size >= 6 && (!memcmp(f->data, "\x93NUMPY", 6) || !memcmp(f->data, "PK\3\4", 4)))
+        return "this is a NumPy file, an input or output of a model: name the archive first, `xcc MODEL -o MODEL.neff` "
+               "makes it";
+    return "`xcc MODEL -o MODEL.neff` makes one of a model";
+}
+
 static bool check_header(const struct neff_file *f, const char *name, struct diag *d)
 {
     const struct neff_header *h = &f->header;
     if (h->pkg_version != NEFF_PKG_VERSION)
-        return fail(d, "%s: not an archive of this compiler (package version %#llx, expected %#x)",
-                    name, (unsigned long long)h->pkg_version, NEFF_PKG_VERSION);
+        return fail(d, "%s: not an archive of this compiler (package version %#llx, expected %#x): %s", name,
+                    (unsigned long long)h->pkg_version, NEFF_PKG_VERSION, advice(f, name));
     if (h->header_size != NEFF_HEADER_SIZE)
         return fail(d, "%s: header of %llu bytes, expected %d", name,
                     (unsigned long long)h->header_size, NEFF_HEADER_SIZE);
@@ -44,8 +57,8 @@ static bool open_bytes(struct neff_file *f, const void *data, size_t size, const
     f->data = data;
     f->size = size;
     if (size < NEFF_HEADER_SIZE)
-        return fail(d, "%s: %zu bytes, expected an archive of at least %d", name, size,
-                    NEFF_HEADER_SIZE);
+        return fail(d, "%s: %zu bytes, expected an archive of at least %d: %s", name, size, NEFF_HEADER_SIZE,
+                    advice(f, name));
     memcpy(&f->header, data, sizeof f->header);
     if (!check_header(f, name, d))
         return false;

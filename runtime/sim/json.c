@@ -133,7 +133,27 @@ static void put_steps(const struct sim *s, FILE *out)
     fprintf(out, "],\"parts_missing\":%s", s->parts_missing ? "true" : "false");
 }
 
-void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, FILE *out)
+static void put_kinds(struct sim *s, const struct sim_summary *y, FILE *out)
+{
+    int n;
+    const struct sim_kind *kinds = sim_kinds(s, y, &n);
+    fprintf(out, "\"kinds\":[");
+    for (int i = 0; i < n; i++) {
+        const struct sim_kind *k = &kinds[i];
+        const char *by;
+        double most = sim_work_bound(s, &k->work, &by);
+        fprintf(out, "%s{\"kind\":", i ? "," : "");
+        put_string(out, k->name);
+        fprintf(out,
+                ",\"layers\":%d,\"path_us\":%.6f,\"bound_us\":%.6f,\"adds_us\":%.6f,\"most_us\":%.6f,"
+                "\"most_by\":\"%s\",\"dma_bytes\":%lld}",
+                k->layers, us(k->path), us(k->alone), us(k->work.adds), most / 1e6, by,
+                (long long)k->work.dma_bytes);
+    }
+    fprintf(out, "]");
+}
+
+void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, bool kinds, FILE *out)
 {
     fprintf(out, "{\"latency_us\":%.6f,\"bound_us\":%.6f,\"bound_by\":\"%s\",\"chain_us\":%.6f,",
             y->latency_us, y->bound_us, y->bound_by, y->chain_us);
@@ -157,6 +177,10 @@ void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, FILE
     if (steps) {
         fprintf(out, ",");
         put_steps(s, out);
+    }
+    if (kinds) {
+        fprintf(out, ",");
+        put_kinds(s, y, out);
     }
     fprintf(out, "}\n");
 }

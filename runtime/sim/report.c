@@ -174,6 +174,38 @@ void sim_print_steps(const struct sim *s, FILE *out)
         print_step(s, &s->launches[i], out);
 }
 
+/* ---- kinds of layers ---- */
+
+static void print_kind(const struct sim *s, const struct sim_kind *k, FILE *out)
+{
+    const char *by;
+    double most = sim_work_bound(s, &k->work, &by);
+    fprintf(out, "%6d %10.2f %10.2f %6.2f %10.2f %10.2f %6s %9.3f", k->layers, us(k->path), us(k->alone),
+            k->alone > 0 ? (double)k->path / (double)k->alone : 0, us(k->work.adds), most / 1e6, by,
+            (double)k->work.dma_bytes / 1e6);
+    for (int e = 0; e < ENGINE_SP; e++)
+        fprintf(out, " %7.2f", us(k->work.busy[e]));
+    fprintf(out, " %7.2f  %s\n", us(k->work.dma_ps), k->name);
+}
+
+void sim_print_kinds(struct sim *s, const struct sim_summary *y, FILE *out)
+{
+    int n;
+    const struct sim_kind *kinds = sim_kinds(s, y, &n);
+    if (s->truncated || s->parts_missing)
+        fprintf(out, "The program is too long: times on the critical path, or later layers, are left out.\n");
+    fprintf(out, "Layers of one kind have names that differ in numbers alone. Path: their time on the critical path, "
+                 "which adds up to\nthe latency. Bound: of each layer's own instructions, summed up. Ratio: path to "
+                 "bound. Most: what one\nengine, or the DMA engines, have to do for all of them.\n");
+    fprintf(out, "%6s %10s %10s %6s %10s %10s %6s %9s", "layers", "path us", "bound us", "ratio", "adds us", "most us",
+            "by", "MB");
+    for (int e = 0; e < ENGINE_SP; e++)
+        fprintf(out, " %7s", engine_names[e]);
+    fprintf(out, " %7s  kind\n", "dma us");
+    for (int i = 0; i < n; i++)
+        print_kind(s, &kinds[i], out);
+}
+
 /* ---- two runs ---- */
 
 static void compare_row(const char *name, double a, double b, const char *unit, FILE *out)

@@ -191,6 +191,16 @@ void sim_summarise(struct sim *s, struct sim_summary *out);
 double sim_work_bound(const struct sim *s, const struct sim_work *w, const char **by);
 double sim_work_mfu(const struct sim *s, const struct sim_work *w);
 const char *sim_step_name(const struct sim *s, const struct sim_launch *l);
+
+struct sim_kind { /* of layers: nodes whose names differ in numbers alone */
+    const char *name;
+    int layers;
+    int64_t path;         /* ps on the critical path */
+    int64_t alone;        /* ps: sum of the layers' own bounds */
+    struct sim_work work; /* of all of them; its chain: the longest of one; without start and end */
+};
+/* Those with most time on the critical path first. */
+struct sim_kind *sim_kinds(struct sim *s, const struct sim_summary *y, int *count);
 /* Records on the critical path, last first, in the arena of s. */
 int32_t *sim_path(struct sim *s, int *n);
 
@@ -199,8 +209,10 @@ int32_t *sim_path(struct sim *s, int *n);
 void sim_print(struct sim *s, const struct sim_summary *y, FILE *out); /* the text report */
 /* A line for each executed step, and below it one for each of its parts. */
 void sim_print_steps(const struct sim *s, FILE *out);
+/* A line for each kind of layer. */
+void sim_print_kinds(struct sim *s, const struct sim_summary *y, FILE *out);
 void sim_print_last_line(const struct sim_summary *y, FILE *out);
-void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, FILE *out);
+void sim_print_json(struct sim *s, const struct sim_summary *y, bool steps, bool kinds, FILE *out);
 /* Two runs beside each other: totals, and the nodes whose time differs most. */
 void sim_print_comparison(const struct sim *a, const struct sim_summary *ya, const char *name_a,
                           const struct sim *b, const struct sim_summary *yb, const char *name_b,

@@ -21,7 +21,7 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
-    bool json, steps, in_turn, check, help, version, constants;
+    bool json, steps, kinds, in_turn, check, help, version, constants;
     struct arena arena;
 };
 
@@ -78,6 +78,8 @@ static const struct option rows[] = {
     {"--steps", NULL, OPTION_SWITCH, AT(steps),
      "a line for each step, and for each node of a step of several: time, bound, transfers, products; with --json too",
      NULL, 0},
+    {"--kinds", NULL, OPTION_SWITCH, AT(kinds),
+     "a line for each kind of layer: its time on the critical path and its bound; with --json too", NULL, 0},
     {"--html", "FILE", OPTION_TEXT, AT(html), "the time line as a page; with --compare, both", NULL,
      0},
     {"--profile", "TRACE", OPTION_TEXT, AT(profile),
@@ -110,8 +112,8 @@ static bool parse(struct arguments *a, int argc, char **argv, struct diag *d)
         return fail(d, "--profile is shown on the page of --html FILE");
     if (a->json && a->compare && !a->html)
         return fail(d, "--json prints one program: leave out --compare, or simulate both by themselves");
-    if (a->check && (a->json || a->steps || a->html || a->perfetto || a->compare))
-        return fail(d, "--check has no times: leave out --json, --steps, --html, --perfetto and --compare");
+    if (a->check && (a->json || a->steps || a->kinds || a->html || a->perfetto || a->compare))
+        return fail(d, "--check has no times: leave out --json, --steps, --kinds, --html, --perfetto and --compare");
     return a->path || a->help || a->constants || a->version ||
            fail(d, "name an archive; --help tells more");
 }
@@ -290,9 +292,12 @@ static int run(struct arguments *a, struct diag *d)
     ok = ok && (!a->perfetto || write_perfetto(x.s, a->perfetto, d));
     ok = ok && (!a->html || write_html(a, &x, &other, d));
     if (ok && a->json) {
-        sim_print_json(x.s, &x.y, a->steps, stdout);
+        sim_print_json(x.s, &x.y, a->steps, a->kinds, stdout);
     } else if (ok && a->steps) {
         sim_print_steps(x.s, stdout);
+        sim_print_last_line(&x.y, stdout);
+    } else if (ok && a->kinds) {
+        sim_print_kinds(x.s, &x.y, stdout);
         sim_print_last_line(&x.y, stdout);
     } else if (ok) {
         if (x.assumed)

@@ -49,6 +49,18 @@ rm -f stderr.txt
 # A key to check by does not sign.
 refuses 2 "sign with KEY, the file beside it" "$xcc" sign good.neff --key some.pub
 
+# What is no archive: what it is, and what to do.
+cp "$digits" model.onnx
+echo 'HloModule m' >model.hlo
+for program in "$xrun" "$xdump" "$xsim"; do
+    for model in model.onnx model.hlo; do
+        refuses 1 "this is a model: compile it first, \`xcc MODEL -o MODEL.neff\` (--target trn1" "$program" $model
+    done
+    refuses 1 "this is a NumPy file, an input or output of a model: name the archive first" "$program" "$picture"
+    refuses 1 "\`xcc MODEL -o MODEL.neff\` makes one of a model" "$program" "$source/runtime/sim/timeline.png"
+done
+rm -f model.onnx model.hlo
+
 # Models that are missing, empty, cut short, something else, or a folder.
 refuses 1 "missing.onnx: cannot open" "$xcc" missing.onnx -o x.neff
 : >empty.onnx

@@ -113,6 +113,21 @@ for name in chained bert_chained; do
 done
 "$xsim" chained.neff --steps --json | grep -q '"parts":\[{"node":"/conv1","begins_us":' || failed "--steps --json"
 "$xsim" chained.neff --json | grep -q '"steps"' && failed "--json without --steps has steps"
+# Kinds of layers: their times on the critical path add up to the latency, numbers of their own tell no kinds apart.
+for model in chained bert_chained gpt2.trn2 mobilenet_v2.trn1 gpt2.cpu; do
+    "$xsim" $model.neff --kinds | awk '
+        $1 ~ /^[0-9]+$/ { path += $2; adds += $5; kinds++; if ($7 !~ /^[a-z]+$/ || $6 > $3 * $1 + 0.011) bad = 1 }
+        /^latency/ { gsub(",", ""); n = 0.01 * (kinds + 10); latency = $2 }
+        END { exit bad || !kinds || path > latency + n || path < latency - n || adds > latency + n || adds < latency - n }' ||
+        failed "--kinds: times of $model do not add up to the latency: $("$xsim" $model.neff --kinds)"
+    "$xsim" $model.neff --kinds | sed -n 's/^ *[0-9]* .* \([0-9.]*\)  \(.*\)$/\2/p' >kinds.txt
+    [ -s kinds.txt ] && [ "$(sort -u kinds.txt | wc -l)" -eq "$(wc -l <kinds.txt)" ] || failed "--kinds: $model has a kind twice"
+done
+"$xsim" bert_chained.neff --kinds | grep -q '^ *3  *[0-9.]* .*  /encoder/layer/#/intermediate/dense/MatMul' ||
+    failed "--kinds: $("$xsim" bert_chained.neff --kinds)"
+"$xsim" chained.neff --kinds | grep -q '  /conv1$' || failed "--kinds: numbers within words tell kinds apart"
+"$xsim" chained.neff --kinds --json | grep -q '"kinds":\[{"kind":"/[a-z0-9]*","layers":1,"path_us":' || failed "--kinds --json"
+"$xsim" chained.neff --json | grep -q '"kinds"' && failed "--json without --kinds has kinds"
 "$xsim" chained.neff --html chained.html >/dev/null
 grep -q '"tracks":\["steps","parts","pe"' chained.html && grep -q '"part: [0-9].* bound ' chained.html ||
     failed "--html: no parts"
