@@ -1,6 +1,8 @@
 """Tiles that are larger than a run may have tiles lie in HBM."""
 from __future__ import annotations
 
+import os
+import warnings
 from typing import Any
 from unittest import mock
 
@@ -10,6 +12,7 @@ import neuronxcc.nki as nki
 import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 from xcc.nki import _shrink, _spill
+from xcc.nki._errors import NkiWarning
 
 N = 4
 
@@ -34,6 +37,43 @@ def attention(q, k, v):
         for j in nl.affine_range(N):
             sums += nisa.nc_matmul(nl.copy(nisa.nc_transpose(p[:, nl.ds(j * 128, 128)])), values[j])
         nl.store(out[nl.ds(i * 128, 128), :], sums)
+    return out
+
+
+@nki.jit
+def columns_from_end(x):
+    """Of x [B*128, 1024] the sums of all rows' blocks, each added from the last block to the first: all blocks are loaded before."""
+    blocks = x.shape[0] // 128
+    out = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = nl.ndarray((blocks, nl.par_dim(128), 1024), dtype=x.dtype)
+    squares = nl.full((blocks, nl.par_dim(128), 1024), fill_value=1.0, dtype=x.dtype)
+    total = nl.zeros((128, 1024), dtype=nl.float32)
+    for i in nl.affine_range(blocks):
+        rows[i] = nl.load(x[nl.ds(i * 128, 128), :])
+        squares[i, :, nl.ds(512, 512)] = nl.square(rows[i, :, nl.ds(512, 512)])
+    for i in nl.sequential_range(blocks):
+        total += rows[blocks - 1 - i] * squares[blocks - 1 - i]
+    nl.store(out, total)
+    return out
+
+
+@nki.jit
+def masked_products(x, y):
+    """x.T @ y with more columns than the last block has, every block of sums named, and their buffers filled where they are made."""
+    out = nl.ndarray((x.shape[1], y.shape[1]), dtype=x.dtype, buffer=nl.shared_hbm)
+    k, p, f = nl.arange(128)[:, None], nl.arange(128)[None, :], nl.arange(512)[None, :]
+    sums = nl.zeros((3, 2, 2, nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.psum, lazy_initialization=True)
+    held = nl.full((3, 2, 2, nl.par_dim(128), 512), fill_value=2.0, dtype=nl.float32)
+    for i in nl.affine_range(3):
+        for j in nl.affine_range(2):
+            for h in nl.affine_range(2):
+                inside = 1024 * j + 512 * h + f < y.shape[1]
+                for b in nl.affine_range(2):
+                    left = nl.load(x[128 * b + k, 128 * i + p])
+                    right = nl.load(y[128 * b + k, 1024 * j + 512 * h + f], mask=inside)
+                    sums[i, j, h, k, f] += nisa.nc_matmul(left, right, mask=inside)
+                held[i, j, h, k, f] = nl.copy(sums[i, j, h, k, f], mask=inside)
+                nl.store(out[128 * i + k, 1024 * j + 512 * h + f], held[i, j, h, k, f], mask=inside)
     return out
 
 
@@ -71,6 +111,25 @@ class Spill(Case):
         x = np.random.RandomState(0).rand(128, 512).astype(np.float32)
         with mock.patch.object(_spill, "LIMIT", 16):
             self.close(nki.jit(kernel)[2](x), np.exp(x))
+
+    def test_lists_on_strict_targets(self) -> None:
+        x = np.random.RandomState(1).randn(28 * 128, 1024).astype(np.float32)
+        blocks = x.reshape(28, 128, 1024)
+        want = (blocks * np.where(np.arange(1024) < 512, 1, blocks ** 2)).sum(0)
+        for target in "trn1", "trn2":
+            with self.subTest(target=target), mock.patch.dict(os.environ, {"XCC_NKI_TARGET": target}):
+                with self.assertWarnsRegex(NkiWarning, "no room beside what lives with it: its tiles are kept in HBM"):
+                    got = nki.jit(columns_from_end.func)(x)
+                self.close(got, want, 1e-4, 1e-3)
+
+    def test_lists_of_masked_products(self) -> None:
+        r = np.random.RandomState(2)
+        x, y = r.randn(256, 384).astype(np.float32), r.randn(256, 1600).astype(np.float32)
+        for target in "cpu", "trn1":
+            with self.subTest(target=target), mock.patch.dict(os.environ, {"XCC_NKI_TARGET": target}), warnings.catch_warnings():
+                warnings.simplefilter("error")  # nothing has to be kept in HBM
+                self.close(nki.jit(masked_products.func)(x, y), x.T @ y, 1e-4, 1e-3)
+
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def _first_products(t: Trace) -> None:
             continue
         if _resolve_alone(o, mine, groups):
             continue
-        if not o.zeroed and (_resolve_straight(o, mine, groups) or _resolve_parts(o, mine)):
+        if not o.zeroed and _resolve_straight(o, mine, groups) or _resolve_parts(o, mine):
             continue
         for _, r in groups:
             r.numbers["accumulate"] = 1
@@ -263,12 +263,15 @@ def _resolve_alone(o: Object, mine: List[Tuple[int, str, Instruction]], groups: 
         return False
     r = groups[0][1]
     d = r.operands["dst"]
-    if d.clips or any(k < groups[0][0] for k, n, x in mine if n != "dst" and x is not r):
+    if any(k < groups[0][0] for k, n, x in mine if n != "dst" and x is not r):
         return False
     inside = r.open[o.depth:]
     moving = [v for v, _ in d.offset.terms] if isinstance(d.offset, Expr) else []
     still = [v for v in inside if v not in moving]
-    if o.zeroed:
+    alike = all(n in x.operands and x.operands[n].same_place(d) for _, n, x in mine)  # what is read is what the product's trip has written
+    if d.clips and (not alike or any(v in still for v in d.variables())):
+        return False
+    if o.zeroed and not alike:
         covered = 1
         for c in d.counts + tuple(v.count for v in moving if v in inside):
             covered *= c

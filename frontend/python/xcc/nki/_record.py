@@ -20,7 +20,7 @@ class Object:
     """A tensor in HBM or a tile in SBUF or PSUM."""
 
     __slots__ = ("uid", "space", "shape", "dtype", "partitions", "elements", "name", "role", "data", "address", "depth",
-                 "position", "zeroed", "written", "where", "is_result", "assigned", "private", "reduced")
+                 "position", "zeroed", "written", "where", "is_result", "assigned", "private", "reduced", "is_list")
 
     def __init__(self, uid: int, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: str):
         self.uid = uid
@@ -41,6 +41,7 @@ class Object:
         self.is_result = False  # a tile made for an instruction's result, of which a mask may have left nothing
         self.private = False  # HBM: a part for each program
         self.reduced: Optional[str] = None  # nl.loop_reduce writes it before anything else does: by this operation
+        self.is_list = False  # a tile for each index of dims before the partitions
         self.assigned = False  # assigned to by the kernel, perhaps under a mask that left nothing
 
     @property
@@ -94,6 +95,17 @@ def _equal(a: Number, b: Number) -> bool:
     if isinstance(a, Expr) and isinstance(b, Expr):
         return a.base == b.base and a.terms == b.terms
     return type(a) is type(b) and bool(a == b)
+
+
+def is_whole(o: Operand) -> bool:
+    """Whether the pattern has each element of its tile once."""
+    size = 1
+    for step, count in sorted(d for d in o.dims if d[1] > 1):
+        if step != size:
+            return False
+        size *= count
+    plain = o.dtype == o.object.dtype and isinstance(o.offset, int) and o.offset == 0 and not o.clips and o.index is None and not o.cut
+    return plain and size == o.object.size
 
 
 class Instruction:

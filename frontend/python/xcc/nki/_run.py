@@ -5,6 +5,7 @@ import difflib
 import functools
 import inspect
 import os
+import re
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -25,7 +26,7 @@ from ._probe import run_up_to
 from ._programs import store_once
 from ._races import warn_of_races, warn_of_scopes
 from ._record import Instruction, Object
-from ._spill import spill
+from ._spill import spill, spill_list
 from ._start import stage
 from ._tensor import View
 from ._told import told
@@ -327,7 +328,8 @@ def _warn_of_gaps(t: Trace, results: Sequence[Object], inputs: Sequence[Object])
                           "(too few trips, a mask?)" % (o.where[0], o.where[1], o.name, list(o.shape), gap), NkiWarning, stacklevel=5)
 
 
-_MAX_CONTRACTED, _MAX_SHARED = 16, 4
+_MAX_CONTRACTED, _MAX_SHARED, _MAX_SPILLED = 64, 4, 24
+_EXCESS = re.compile(r"(\d+) bytes (?:in|of) each partition.* has (?:room for )?(\d+)")
 
 
 def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
@@ -336,16 +338,39 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
         _shrink.fit_cache(t)
         spill(t)
     failure: Optional[NkiError] = None
-    for shrink in [None, _shrink.split] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED + [_pack.pack]:
+    for shrink in [None, _shrink.split, _shrink.sink] + [_shrink.contract] * _MAX_CONTRACTED + [_share.share] * _MAX_SHARED + [_pack.pack]:
         if shrink is not None and not shrink(t):
             continue
         try:
             return build().finish()
         except NkiError as e:
-            failure = failure or e
+            failure, last = failure or e, e
             if " room " not in str(e):
                 raise
     assert failure is not None
+    return _spilled(t, build, failure, last)
+
+
+def _spilled(t: Trace, build: Callable[[], Builder], failure: NkiError, last: NkiError) -> Any:
+    """The archive with lists of tiles in HBM, as few as it takes."""
+    moved: List[Object] = []
+    while len(moved) < _MAX_SPILLED:
+        excess = _EXCESS.search(str(last))
+        o = spill_list(t, int(excess.group(1)) - int(excess.group(2)) if excess else 0) if " psum" not in str(last) else None
+        if o is None:
+            break
+        moved.append(o)
+        try:
+            archive = build().finish()
+        except NkiError as e:
+            if " room " not in str(e):
+                raise
+            last = e
+            continue
+        for o in moved:
+            warn_at(o.where, "'%s', a list of tiles of %d bytes in each partition, has no room beside what lives with it: its tiles are kept in HBM and "
+                    "loaded where they are used; loop over fewer of them at a time" % (o.name, o.size // o.shape[0] * o.dtype.itemsize))
+        return archive
     raise failure
 
 

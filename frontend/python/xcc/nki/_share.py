@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from ._races import WRITTEN
-from ._record import Instruction, Object, Operand
+from ._record import Instruction, Object, Operand, is_whole
 from ._trace import Trace
 
 _IN_PLACE = {"tensor_tensor", "tensor_scalar", "activation", "tensor_copy"}  # each element of dst from those at the same place
@@ -26,21 +26,10 @@ class _Use(NamedTuple):
     names: List[str]  # of the operands
 
 
-def _is_whole(o: Operand) -> bool:
-    """Whether the pattern has each element of its tile once."""
-    size = 1
-    for step, count in sorted(d for d in o.dims if d[1] > 1):
-        if step != size:
-            return False
-        size *= count
-    plain = o.dtype == o.object.dtype and isinstance(o.offset, int) and o.offset == 0 and not o.clips and o.index is None and not o.cut
-    return plain and size == o.object.size
-
-
 def _fills(u: _Use) -> bool:
     r = u.record
     plain = r.name in _FILLS and not (r.name == "dma_copy" and (r.functions or r.numbers)) and all(o.index is None for o in r.operands.values())
-    return plain and u.names == ["dst"] and _is_whole(r.operands["dst"])
+    return plain and u.names == ["dst"] and is_whole(r.operands["dst"])
 
 
 def _uses(t: Trace) -> Dict[Object, List[_Use]]:
@@ -81,7 +70,7 @@ def _hands_over(r: Instruction, old: Object, new: Object) -> bool:
     """Whether the instruction reads one tile and fills the other, element by element."""
     dst = r.operands.get("dst")
     return r.name in _IN_PLACE and dst is not None and dst.object is new and all(
-        name not in WRITTEN and o.dims == dst.dims and _is_whole(o) for name, o in r.operands.items() if o.object is old)
+        name not in WRITTEN and o.dims == dst.dims and is_whole(o) for name, o in r.operands.items() if o.object is old)
 
 
 def _apart(t: Trace, x: Object, a: List[Life], y: Object, b: List[Life]) -> bool:

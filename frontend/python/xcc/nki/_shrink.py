@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._index import Expr, Term, Variable
-from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand
+from ._record import Instruction, LoopBegin, LoopEnd, Object, Operand, is_whole
 from ._trace import Trace
 
 
@@ -71,6 +71,7 @@ def _move(t: Trace, old: Object, accesses: List[_Access], first: int, elements: 
     new = Object(len(t.objects), old.space, (old.partitions, elements), old.dtype, t._name(old.name))
     new.depth, new.position, new.where, new.is_result = old.depth, old.position, old.where, old.is_result
     new.depth += without is not None
+    new.is_list = old.is_list
     t.objects.append(new)
     per = old.elements
     for a in accesses:
@@ -105,7 +106,20 @@ def parts(uses: Sequence[Tuple[int, str, Instruction]]) -> Optional[List[List[Tu
             return None
         accesses.append(a)
         numbers[id(r)] = k
-    return [sorted(((numbers[id(a.record)], a.name, a.record) for a in members), key=lambda u: u[0]) for _, _, members in _apart(accesses)]
+    groups = [part for _, _, members in _apart(accesses) for part in _interleaved(members)]
+    return [sorted(((numbers[id(a.record)], a.name, a.record) for a in members), key=lambda u: u[0]) for members in groups]
+
+
+def _interleaved(accesses: List[_Access]) -> List[List[_Access]]:
+    """Those that have columns in common, where loops step over blocks of which each access has its own columns."""
+    for step in sorted({c for a in accesses for _, c in a.columns[1] if c}, reverse=True):
+        within = [a._replace(columns=(a.columns[0] % step, tuple((v, c) for v, c in a.columns[1] if c % step))) for a in accesses]
+        if all(a.first_last()[1] < step for a in within):
+            groups = _apart(within)
+            if len(groups) > 1:
+                own = {(id(a.record), a.name): a for a in accesses}
+                return [part for _, _, members in groups for part in _interleaved([own[id(a.record), a.name] for a in members])]
+    return [accesses]
 
 
 def split(t: Trace) -> bool:
@@ -165,6 +179,25 @@ def _without_digit(t: Trace, o: Object, accesses: List[_Access], v: Variable, st
 
     moved = [narrow(a) for a in accesses]
     _move(t, o, moved, 0, -(-o.elements // whole) * step, v)
+
+
+def sink(t: Trace) -> bool:
+    """Whether a fill of a whole tile moved into the only loop that uses the tile: each trip fills the blocks that it alone has."""
+    done = False
+    for o, accesses in list(_tiles(t)):
+        fill, rest = accesses[0].record, accesses[1:]
+        p = accesses[0].operand
+        whole = fill.name == "memset" and is_whole(p)
+        v, step = _trip_variable(o, rest) if whole and rest and len(fill.open) == o.depth else (None, 0)
+        if v is None or o.elements % (step * v.count) or not _is_digit(v, step, rest):
+            continue
+        part = Operand(o, p.dtype, Expr((), 0, ((v, step),), ()), ((o.elements, o.partitions), (step * v.count, o.elements // (step * v.count)), (1, step)))
+        fill.operands[accesses[0].name] = part
+        fill.open += (v,)
+        t.records.remove(fill)
+        t.records.insert(next(k for k, r in enumerate(t.records) if isinstance(r, LoopBegin) and r.variable is v) + 1, fill)
+        done = True
+    return done
 
 
 class _Stage(NamedTuple):
@@ -237,6 +270,8 @@ def contract(t: Trace) -> bool:
             break
         if _contracted(t, o, accesses):
             size = _columns(o)
+    if size:
+        split(t)  # of what trips shared, parts may be apart now
     return size > 0
 
 

@@ -1,11 +1,16 @@
-"""Tiles in SBUF that are larger than a run may have tiles: they become tensors in HBM, as AWS's compiler spills what does not fit. Only for
-cpu, whose engines reach both memories."""
+"""Tiles in SBUF for which there is no room: they become tensors in HBM, as AWS's compiler spills what does not fit.
+
+On cpu, whose engines reach both memories, the largest ones. On strict targets only lists of tiles (dims before the partitions), of which
+the kernel did not say that all lie on the chip at one time: instructions get tiles of their own, and transfers from and to HBM.
+"""
 from __future__ import annotations
 
-from typing import List
+from typing import Dict, List, Optional, Tuple
 
-from ._record import Instruction, Object
+from ._record import Instruction, Object, Operand, Record, is_whole
+from ._races import WRITTEN
 from ._shrink import bytes_on_chip
+from ._start import move, tile_for
 from ._trace import Trace
 
 LIMIT = 1 << 30  # bytes of tiles of one program
@@ -25,3 +30,75 @@ def spill(t: Trace) -> List[Object]:
         o.space, o.role, o.elements, o.partitions = "hbm", "internal", o.size, 0
         moved.append(o)
     return moved
+
+
+_FILLS = {"tensor_tensor", "tensor_scalar", "tensor_copy", "memset", "select", "iota", "activation", "tensor_reduce", "affine_select",
+          "nc_transpose", "dma_copy"}  # write all of dst
+_MOST = 16 << 10  # bytes in a partition that an instruction's own tile may have
+
+
+def spill_list(t: Trace, over: int) -> Optional[Object]:
+    """Moves to HBM the smallest list of tiles that has as many bytes in a partition as there are too many, or the largest; which one."""
+    if any(n > 1 for n in t.grid):
+        return None
+    uses = {o: found for o, found in _uses(t).items() if o.is_list and all(_can_move(r, name) for r, name in found)}
+    by_size = sorted(uses, key=lambda o: (_columns(o), o.uid))
+    chosen = next((o for o in by_size if _columns(o) >= over), by_size[-1] if by_size else None)
+    if chosen is None or _columns(chosen) <= _MOST and _columns(chosen) < over:
+        return None
+    out: List[Record] = []
+    for r in t.records:
+        out += _apart(t, r, chosen) if isinstance(r, Instruction) and r.name != "dma_copy" else [r]
+    t.records[:] = out
+    chosen.space, chosen.role, chosen.elements, chosen.partitions = "hbm", "internal", chosen.size, 0
+    return chosen
+
+
+def _columns(o: Object) -> int:
+    return o.elements * o.dtype.itemsize
+
+
+def _uses(t: Trace) -> Dict[Object, List[Tuple[Instruction, str]]]:
+    """Of tiles in SBUF that no index goes through."""
+    of: Dict[Object, List[Tuple[Instruction, str]]] = {}
+    out = set()
+    for r in t.records:
+        for name, o in r.operands.items() if isinstance(r, Instruction) else ():
+            if o.index is not None:
+                out |= {o.object, o.index[2].object}
+            of.setdefault(o.object, []).append((r, name))
+    return {o: found for o, found in of.items() if o.space == "sbuf" and o not in out}
+
+
+def _can_move(r: Instruction, name: str) -> bool:
+    """Whether the instruction can have a tile of its own instead of the operand."""
+    o = r.operands[name]
+    free = o.dtype.itemsize
+    for s, c in o.dims[1:]:
+        free *= c if s else 1
+    plain = o.dtype == o.object.dtype and not o.cut and (name not in WRITTEN or name == "dst" and r.name in _FILLS)
+    return plain and (r.name == "dma_copy" or r.name == "memset" and is_whole(o) or free <= _MOST)
+
+
+def _apart(t: Trace, r: Instruction, o: Object) -> List[Record]:
+    """The instruction on tiles of its own, between transfers."""
+    before: List[Record] = []
+    after: List[Record] = []
+    for name, p in list(r.operands.items()):
+        if p.object is o:
+            if is_whole(p) and r.name == "memset":
+                p = _in_parts(p)
+                own = tile_for(t, r, Operand(o, o.dtype, 0, tuple((0, c) if k == 1 else (s, c) for k, (s, c) in enumerate(p.dims)), p.clips))
+                r.operands[name] = Operand(own.object, own.dtype, 0, (own.dims[0],) + own.dims[2:])
+            else:
+                own = r.operands[name] = tile_for(t, r, p)
+            (after if name == "dst" else before).append(move(r, p, own) if name == "dst" else move(r, own, p))
+    return before + [r] + after
+
+
+def _in_parts(p: Operand) -> Operand:
+    """A fill's pattern with a dim over its parts, each of which is written from one tile."""
+    o = p.object
+    n = o.elements
+    parts = next(k for k in range(1, n + 1) if n % k == 0 and n // k * p.dtype.itemsize <= _MOST)
+    return Operand(o, p.dtype, 0, ((n, o.partitions), (n // parts, parts), (1, n // parts)))

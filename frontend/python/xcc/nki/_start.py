@@ -39,12 +39,12 @@ def _staged(t: Trace, r: Instruction) -> List[Record]:
         if o.object.space != "sbuf" or o.index is not None or _starts_well(o):
             tiles[name] = o
             continue
-        own = _tile_for(t, r, o)
+        own = tile_for(t, r, o)
         tiles[name] = own
         if name not in _WRITTEN or o.clips:
-            before.append(_move(r, own, o))
+            before.append(move(r, own, o))
         if name in _WRITTEN:
-            after.append(_move(r, o, own))
+            after.append(move(r, o, own))
     if not before and not after:
         return [r]
     r.operands = tiles
@@ -63,7 +63,7 @@ def _starts_well(o: Operand) -> bool:
     return o.offset.base // apart % unit == 0 and all(c % apart or c // apart % unit == 0 for _, c in o.offset.terms)
 
 
-def _tile_for(t: Trace, r: Instruction, o: Operand) -> Operand:
+def tile_for(t: Trace, r: Instruction, o: Operand) -> Operand:
     """A tile of its own in the operand's shape; dims that repeat do not."""
     counts = [c if s else 1 for s, c in o.dims]
     free = 1
@@ -80,7 +80,7 @@ def _tile_for(t: Trace, r: Instruction, o: Operand) -> Operand:
     return Operand(own, o.dtype, 0, tuple(dims), o.clips)
 
 
-def _move(r: Instruction, dst: Operand, src: Operand) -> Instruction:
+def move(r: Instruction, dst: Operand, src: Operand) -> Instruction:
     """dst = src, each element once."""
     once = [k for k, (s, c) in enumerate(dst.dims) if s or c == 1]
     where = {k: n for n, k in enumerate(once)}

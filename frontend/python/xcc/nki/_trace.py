@@ -128,6 +128,7 @@ class Trace:
         count = math.prod(sizes[:blocks])
         o = self._object(space, (p, count * free), dtype, name)
         o.address = address
+        o.is_list = count > 1
         dims: List[Tuple[int, int]] = []
         step = 1
         for n in reversed(sizes[blocks + 1:]):
