@@ -251,6 +251,24 @@ class Messages(Case):
         self.told(r"nl.load: .*200 partitions, .* or as src.reshape\(\(128, ...\)\)", lambda x: nl.load(x), f32(200))
         self.told(r".*shape \(8, 0\) has a dim of size 0; .*is a slice empty", lambda x: nl.exp(nl.load(x)[:, 4:]), f32(8, 4))
 
+    def test_starts_on_cpu(self) -> None:
+        """What strict targets refuse runs here, and is told of; copies and transfers may start anywhere."""
+        def part(x, first, copies):
+            out, t = new(20, 8), nl.load(x)
+            rows = t[first:first + 20, :]
+            nl.store(out, rows if copies else nl.exp(rows))
+            return out
+
+        x = f32(64, 8)
+        rule = r"nl.exp: operand 'data' starts at partition 5: it is computed here, and an error on trn1 and trn2, .* starts at 0, 32, 64 or 96; move it"
+        with self.assertWarnsRegex(nki.NkiWarning, r"test_messages.py:\d+: " + rule):
+            self.close(nki.jit(part)(x, 5, False), np.exp(x[5:25]))
+        self.told(r"nl.exp: operand 'data' starts at partition 5: on trn1", lambda x: part(x, 5, False), x, target="trn1")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            nki.jit(part)(x, 32, False)
+            nki.jit(part)(x, 5, True)
+
     def test_of_06(self) -> None:
         """Arguments in the order of another instruction, sizes and probabilities that are none, elements that nothing wrote."""
         def kernel(what: str) -> Any:

@@ -11,8 +11,7 @@ from support import Case, main, np
 import neuronxcc.nki as nki
 import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
-from xcc.nki import _shrink, _spill
-from xcc.nki._errors import NkiWarning
+from xcc.nki import NkiWarning, _shrink, _spill
 
 N = 4
 

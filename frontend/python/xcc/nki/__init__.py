@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import compiler, isa, language, typing  # noqa: F401
-from ._errors import NkiError, NkiIndexError, NkiNotSupported, NkiTypeError  # noqa: F401
+from ._errors import NkiError, NkiIndexError, NkiNotSupported, NkiTypeError, NkiWarning  # noqa: F401
 from ._run import Compiled, Kernel, TensorSpec, jit, simulate_kernel, timed  # noqa: F401
 from ._tensor import View as tensor  # noqa: F401
 from ._unavailable import make as _unavailable

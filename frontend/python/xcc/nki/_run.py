@@ -27,7 +27,7 @@ from ._programs import store_once
 from ._races import warn_of_races, warn_of_scopes
 from ._record import Instruction, Object
 from ._spill import spill, spill_list
-from ._start import stage
+from ._start import stage, warn_of_starts
 from ._tensor import View
 from ._told import told
 from ._trace import Trace, Traced, current, full_view, trace_kernel
@@ -299,8 +299,7 @@ def compile_kernel(function: Callable[..., Any], args: tuple, kwargs: dict, grid
     finish(t, {o.uid for o in results})
     _warn_of_gaps(t, results, traced.inputs)
     store_once(t)
-    if t.target != "cpu":
-        stage(t)
+    (warn_of_starts if t.target == "cpu" else stage)(t)
     name = name or getattr(function, "__name__", "kernel")
     def build() -> Builder:
         b = Builder(t, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, List
 
+from ._errors import warn_at
 from ._finish import _WRITTEN
 from ._index import Expr
 from ._record import Dim, Instruction, Operand, Record
@@ -16,6 +17,7 @@ from ._trace import Trace
 
 _GROUP = 32
 _MOVED = ("assignment", "mask", "return")
+_TRANSFERS = {"dma_copy"}
 _ROWWISE = {"tensor_tensor", "tensor_scalar", "tensor_copy", "memset", "select", "iota", "activation", "tensor_reduce", "affine_select",
             "random", "dropout"}  # dim 0 of every operand runs over partitions
 
@@ -24,11 +26,33 @@ def stage(t: Trace) -> None:
     """Rewrites t.records for a strict target."""
     out: List[Record] = []
     for r in t.records:
-        if isinstance(r, Instruction) and r.name in _ROWWISE and (r.api in _MOVED or any(o.cut for o in r.operands.values())):
+        if isinstance(r, Instruction) and _is_moved(r):
             out += _staged(t, r)
         else:
             out.append(r)
     t.records[:] = out
+
+
+def _is_moved(r: Instruction) -> bool:
+    return r.name in _ROWWISE and (r.api in _MOVED or any(o.cut for o in r.operands.values()))
+
+
+def warn_of_starts(t: Trace) -> None:
+    """On cpu, whose instructions start anywhere, of what strict targets refuse."""
+    told = set()
+    for r in t.records:
+        if not isinstance(r, Instruction) or r.name in _TRANSFERS or _is_moved(r) or (r.where, r.api) in told:
+            continue
+        for name, o in r.operands.items():
+            if o.object.space == "hbm" or _starts_well(o):
+                continue
+            told.add((r.where, r.api))
+            n = _rows(o)
+            good = "0, 32, 64 or 96" if n <= _GROUP else "0 or 64" if n <= 2 * _GROUP else "0"
+            warn_at(r.where, "%s: operand '%s' starts at partition %s: it is computed here, and an error on trn1 and trn2, where what an instruction uses "
+                    "of %d partition%s starts at %s; move it there by dma_copy, which starts anywhere, or load it there" %
+                    (r.api, o.what or name, _first(o), n, "s" * (n > 1), good))
+            break
 
 
 def _staged(t: Trace, r: Instruction) -> List[Record]:
@@ -52,9 +76,26 @@ def _staged(t: Trace, r: Instruction) -> List[Record]:
     return before + [r] + after
 
 
+def _apart(o: Operand) -> int:
+    """Elements from one partition to the next."""
+    return max(o.object.elements * o.object.dtype.itemsize // o.dtype.itemsize, 1)
+
+
+def _rows(o: Operand) -> int:
+    """Partitions that it has at least."""
+    return o.dims[0][1] if o.dims and o.dims[0][0] == _apart(o) and not any(k == 0 for k, _ in o.clips) else 1
+
+
+def _first(o: Operand) -> str:
+    """The partition where it starts, or those of several trips."""
+    e, apart = Expr.of(o.offset), _apart(o)
+    assert e is not None
+    steps = [c // apart for _, c in e.terms if c >= apart]
+    return "%d%s" % (e.base // apart, "".join(", %d, ..." % (e.base // apart + s) for s in steps[:1]))
+
+
 def _starts_well(o: Operand) -> bool:
-    apart = max(o.object.elements * o.object.dtype.itemsize // o.dtype.itemsize, 1)
-    n = o.dims[0][1] if o.dims and o.dims[0][0] == apart and not any(k == 0 for k, _ in o.clips) else 1
+    apart, n = _apart(o), _rows(o)
     if any(s > apart and c > 1 for s, c in o.dims):
         return True  # for the library to judge
     unit = _GROUP if n <= _GROUP else 2 * _GROUP if n <= 2 * _GROUP else 4 * _GROUP
