@@ -73,7 +73,7 @@ static bool make_up(const struct program *p, int i, const int64_t *symbols, int 
 {
     const struct slot *s = input_slot(p, i);
     const struct type *t = &s->type;
-    struct value_range range = {s->has_range, s->low, s->high};
+    struct value_range range = {s->has_range, s->low, dim_eval(&p->dims, symbols, s->high)};
     uint64_t seed = 1 + (uint64_t)i;
     int64_t dims[MAX_RANK];
     if (t->kind == VK_OPTIONAL)

@@ -81,7 +81,8 @@ static void describe(struct xrt_model *m, const char *name, const struct type *t
 static void describe_values(struct xrt_model *m, const struct slot *s, const int64_t *symbols, struct xrt_info *out)
 {
     const struct program *p = model_program(m->model);
-    out->has_range = s->has_range, out->low = s->low, out->high = s->high;
+    out->has_range = s->has_range, out->low = s->low, out->high = dim_eval(&p->dims, symbols, s->high);
+    out->high_symbol = dim_is_const(s->high) ? NULL : dim_text(&p->dims, &m->arena, s->high);
     out->donated = s->donated;
     for (int i = 0; i < out->rank; i++)
         out->sizes[i] = dim_eval(&p->dims, symbols, s->type.dims[i]);

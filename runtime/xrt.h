@@ -70,12 +70,13 @@ struct xrt_info {
                                           ones may be anything */
     bool has_range;                    /* of an input of integers: it takes low..high, as far as the
                                           model tells */
-    int64_t low, high;
+    int64_t low, high;                 /* high: with the dims of `sizes` */
     bool donated;                      /* an input: the model's author has no use for its content
                                           after a run (JAX's donate_argnums); a run leaves it alone */
     int grows_from; /* of an output: 1 + the number of the input that it is, with more behind it along `axis`, where
                        xrt_bind_state can keep the two in one memory; 0: of none */
     int axis;
+    const char *high_symbol; /* of an input whose high depends on symbolic dims: the expression; else NULL */
 };
 
 /* Opens an archive; its weights are mapped, not read. NULL after a failure. */

@@ -31,7 +31,8 @@ enum { OK = 0, BAD_INPUT = 1, USAGE = 2, DIFFERS = 3, MAX_FILES = 1 << 14 };
 struct xrun_arguments {
     const char *model, *folder, *profile;
     const char *inputs[MAX_FILES], *expected[MAX_FILES];
-    int ninputs, nexpected;
+    const char *shapes[MAX_FILES]; /* of --random */
+    int ninputs, nexpected, nshapes;
     int threads, bench, capacity;
     const char *trust; /* a public key */
     double steps, memory, seconds;
@@ -73,6 +74,12 @@ static bool add_custom_op(void *to, const char *word, struct diag *d)
     return add(a->custom_ops, &a->ncustom_ops, word, d);
 }
 
+static bool add_shape(void *to, const char *word, struct diag *d)
+{
+    struct xrun_arguments *a = to;
+    return add(a->shapes, &a->nshapes, word, d);
+}
+
 static bool set_engines(void *to, const char *value, struct diag *d)
 {
     ((struct xrun_arguments *)to)->engines = !strcmp(value, "threads");
@@ -88,6 +95,10 @@ static const struct option rows[] = {
      NULL, 0},
     {"--random", NULL, OPTION_SWITCH, AT(random),
      "fill inputs that are not given, from a fixed seed", NULL, 0},
+    {"--shape", "NAME=DIMS", OPTION_CALL, 0,
+     "of --random: the size of a symbolic dimension (seq=64), or the\ndims of an input (1,3,224,224); "
+     "small ones otherwise",
+     add_shape, 0},
     {"--expect", "FILE.npy", OPTION_CALL, 0,
      "compare the next output; exit status 3 when they differ", add_expected, 0},
     {"--rtol", "R", OPTION_NUMBER, AT(rtol), "relative tolerance of --expect (1e-3)", NULL, 0},
@@ -144,6 +155,7 @@ static bool parse(struct xrun_arguments *a, int argc, char **argv, struct diag *
 {
     a->rtol = 1e-3, a->atol = 1e-7, a->steps = a->memory = -1;
     return options_parse(&command_line, argc - 1, argv + 1, a, d) &&
+           (a->random || !a->nshapes || fail(d, "--shape gives sizes to --random, which is missing")) &&
            (a->model || a->help || a->version ||
             fail(d, "name a compiled model; --help tells more"));
 }
@@ -451,8 +463,8 @@ static int run(const struct xrun_arguments *a, struct xrt_model *m, struct feed 
     bool ok = feed_init(f, m, d);
     for (int i = 0; ok && i < a->ninputs; i++)
         ok = feed_file(f, a->inputs[i], d);
-    ok = ok && (!a->random || feed_random(f, d)) && feed_complete(f, d) && bind_states(a, m, c, d) &&
-         feed_give(f, c, d);
+    ok = ok && (!a->random || feed_random(f, a->shapes, a->nshapes, d)) && feed_complete(f, d) &&
+         bind_states(a, m, c, d) && feed_give(f, c, d);
     set_limits(a, f, c);
     runs_begin(c);
     double begin = now_ms();

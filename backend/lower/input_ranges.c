@@ -7,17 +7,19 @@
 enum { MAX_STEPS = 4096, LIKELY_SIZE = 9 };
 
 struct ranging {
-    int64_t low, high;
+    struct dim_table *dims;
+    int64_t low;
+    dim_t high;
     bool known;
     int steps;
 };
 
 static void narrow(struct ranging *r, int64_t low, dim_t high)
 {
-    if (!dim_is_const(high) || high < low)
+    if (dim_is_runtime(r->dims, high) || (dim_is_const(high) && high < low))
         return;
     r->low = r->known && r->low > low ? r->low : low;
-    r->high = r->known && r->high < high ? r->high : high;
+    r->high = r->known ? dim_min(r->dims, r->high, high) : high;
     r->known = true;
 }
 
@@ -39,38 +41,64 @@ static void look_at_results(struct ranging *r, const struct node *n)
 static void narrow_to_dims(struct ranging *r, const struct type *x)
 {
     for (int i = 0; i < x->rank; i++)
-        narrow(r, 0, dim_is_const(x->dims[i]) ? x->dims[i] - 1 : 0);
+        narrow(r, 0, dim_sub(r->dims, x->dims[i], 1));
 }
 
 /* Operand 1 tells of x along the axis: from low to the last place, or to how many there are. */
 static void narrow_to_axis(struct ranging *r, const struct type *x, int64_t axis, int64_t low, int64_t less)
 {
     axis += axis < 0 ? x->rank : 0;
-    if (axis >= 0 && axis < x->rank && dim_is_const(x->dims[axis]))
-        narrow(r, low, x->dims[axis] - less);
+    if (axis >= 0 && axis < x->rank)
+        narrow(r, low, dim_sub(r->dims, x->dims[axis], less));
 }
 
 /* Operands that are places along an axis of the first one. */
 static const struct axis_use {
     enum op op;
     int operand;
-    bool attribute; /* the node's axis, `axis` where it has none */
+    const char *attribute; /* has the axis; `axis` where the node has none */
     int64_t axis, low, less;
 } axis_uses[] = {
-    {OP_gather, 1, true, 0, 0, 1},
-    {OP_gather_elements, 1, true, 0, 0, 1},
-    {OP_scatter_elements, 1, true, 0, 0, 1},
-    {OP_nll_loss, 1, false, 1, 0, 1}, /* classes */
-    {OP_softmax_cross_entropy_loss, 1, false, 1, 0, 1},
-    {OP_topk, 1, true, -1, 1, 0},
+    {OP_gather, 1, "axis", 0, 0, 1},
+    {OP_gather_elements, 1, "axis", 0, 0, 1},
+    {OP_scatter_elements, 1, "axis", 0, 0, 1},
+    {OP_nll_loss, 1, NULL, 1, 0, 1}, /* classes */
+    {OP_softmax_cross_entropy_loss, 1, NULL, 1, 0, 1},
+    {OP_topk, 1, "axis", -1, 1, 0},
+    {OP_reverse_sequence, 1, "time_axis", 0, 1, 0},
+    {OP_roi_align, 2, NULL, 0, 0, 1}, /* images */
 };
+
+/* Operands that name axes of the first one. */
+static const struct rank_use {
+    enum op first, last;
+    int operand;
+} rank_uses[] = {
+    {OP_reduce_sum, OP_reduce_sum_square, 1},
+    {OP_cumsum, OP_cumsum, 1},
+    {OP_cumprod, OP_cumprod, 1},
+    {OP_dft, OP_dft, 2},
+    {OP_slice, OP_slice, 3},
+    {OP_squeeze, OP_squeeze, 1},
+};
+
+static void look_at_rank(struct ranging *r, const struct use *u, const struct type *x)
+{
+    for (size_t i = 0; i < sizeof rank_uses / sizeof *rank_uses; i++) {
+        const struct rank_use *a = &rank_uses[i];
+        if (a->first <= u->node->op && u->node->op <= a->last && a->operand == u->index && x && x->rank > 0)
+            narrow(r, 0, x->rank - 1);
+    }
+}
 
 static void look_along_axis(struct ranging *r, const struct use *u, const struct type *x)
 {
     for (size_t i = 0; i < sizeof axis_uses / sizeof *axis_uses; i++) {
         const struct axis_use *a = &axis_uses[i];
-        if (a->op == u->node->op && a->operand == u->index && x)
-            narrow_to_axis(r, x, a->attribute ? attr_int(&u->node->attrs, "axis", a->axis) : a->axis, a->low, a->less);
+        if (a->op != u->node->op || a->operand != u->index || !x)
+            continue;
+        int64_t axis = a->attribute ? attr_int(&u->node->attrs, a->attribute, a->axis) : a->axis;
+        narrow_to_axis(r, x, axis, a->low, a->less);
     }
 }
 
@@ -79,19 +107,22 @@ static void look_at_use(struct ranging *r, const struct use *u)
     const struct node *n = u->node;
     const struct type *x = n->nin && n->in[0] ? &n->in[0]->type : NULL;
     look_along_axis(r, u, x);
+    look_at_rank(r, u, x);
     switch (n->op) {
     case OP_gather_nd:
     case OP_scatter_nd:
         if (u->index == 1 && x)
             narrow_to_dims(r, x);
+        if (u->index == 0 && n->op == OP_gather_nd)
+            look_at_results(r, n);
         break;
-    case OP_cumsum:
-        if (u->index == 1 && x && x->rank > 0)
-            narrow(r, 0, x->rank - 1);
+    case OP_topk:
+        if (u->index == 0)
+            look(r, n->out[0]);
         break;
     case OP_one_hot:
-        if (u->index == 0 && n->in[1]->content.n == 1 && dim_is_const(n->in[1]->content.v[0]))
-            narrow(r, 0, n->in[1]->content.v[0] - 1);
+        if (u->index == 0 && n->in[1]->content.n == 1)
+            narrow(r, 0, dim_sub(r->dims, n->in[1]->content.v[0], 1));
         break;
     case OP_lstm:
     case OP_gru:
@@ -119,6 +150,8 @@ static void look_at_use(struct ranging *r, const struct use *u)
     case OP_slice:
     case OP_split:
     case OP_sequence_lengths:
+    case OP_gather: /* of it: some of its numbers */
+    case OP_gather_elements:
         if (u->index == 0)
             look_at_results(r, n);
         break;
@@ -149,7 +182,7 @@ void note_input_ranges(struct lowering *l)
     for (int i = 0; i < main_region->nparams && i < l->g->main->nparams; i++) {
         const struct value *v = l->g->main->params[i];
         struct slot *s = &l->p->slots[main_region->params[i]];
-        struct ranging r = {0};
+        struct ranging r = {.dims = &l->p->dims};
         s->donated = l->g->donated && l->g->donated[i];
         if (v->type.kind != VK_TENSOR || !dtype_is_int(v->type.dtype))
             continue;
@@ -158,7 +191,7 @@ void note_input_ranges(struct lowering *l)
             narrow(&r, 0, 1);
         if (!r.known && sizes[v->id])
             narrow(&r, 1, LIKELY_SIZE);
-        if (r.known && r.low <= r.high)
+        if (r.known && (!dim_is_const(r.high) || r.low <= r.high))
             s->has_range = true, s->low = r.low, s->high = r.high;
     }
     arena_free(&scratch);

@@ -179,8 +179,8 @@ static bool read_range(struct def_json_reader *r, struct slot *s)
 {
     json_enter(&r->j, '[');
     s->low = json_read_element(&r->j) ? json_read_integer(&r->j) : 1;
-    s->high = json_read_element(&r->j) ? json_read_integer(&r->j) : 0;
-    s->has_range = s->low <= s->high;
+    s->has_range = json_read_element(&r->j) && read_dim(r, r->p->dims.nnodes, &s->high) &&
+                   (!dim_is_const(s->high) || s->low <= s->high);
     return s->has_range && !json_read_element(&r->j);
 }
 

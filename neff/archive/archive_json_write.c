@@ -77,7 +77,7 @@ static void write_var(struct json_writer *w, const struct program *p, int i,
         json_name(w, "range");
         json_begin(w, '[');
         json_integer(w, s->low);
-        json_integer(w, s->high);
+        write_dim(w, s->high);
         json_end(w, ']');
     }
     if (s->kind == SLOT_VIEW) {

@@ -376,8 +376,10 @@ static void put_slot(struct asm_printer *r, int i)
         put(r, " output");
     if (s->donated)
         put(r, " donated");
-    if (s->has_range)
-        fprintf(r->out, " range %" PRId64 " %" PRId64, s->low, s->high);
+    if (s->has_range) {
+        fprintf(r->out, " range %" PRId64 " ", s->low);
+        put_dim(r, s->high);
+    }
     if (s->kind == SLOT_VIEW) {
         fprintf(r->out, " of %%%d + ", s->base);
         put_dim(r, s->offset);

@@ -44,6 +44,8 @@ static bool check_slot(struct program_checker *c, int i)
                             "while running",
                             i);
     }
+    if (s->has_range && !dim_ok(c, s->high))
+        return fail(c->d, "slot %d: unknown dimension expression", i);
     if (s->kind == SLOT_VIEW) {
         if (s->base < 0 || s->base >= c->p->nslots || c->p->slots[s->base].kind == SLOT_VIEW)
             return fail(c->d, "slot %d: a view of something that is not memory", i);

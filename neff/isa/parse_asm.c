@@ -502,7 +502,7 @@ static bool parse_slot_item(struct asm_parser *r)
     s.is_output = asm_try(&r->x, "output");
     s.donated = asm_try(&r->x, "donated");
     if ((s.has_range = asm_try(&r->x, "range")) &&
-        (!asm_i64(&r->x, &s.low) || !asm_i64(&r->x, &s.high) || s.low > s.high))
+        (!asm_i64(&r->x, &s.low) || !parse_dim(r, &s.high) || (dim_is_const(s.high) && s.low > s.high)))
         return asm_bad(&r->x, "a range is two numbers, the lower one first");
     if (s.kind == SLOT_VIEW && (!asm_want(&r->x, "of") || !parse_slot(r, &s.base) ||
                                 !asm_want(&r->x, "+") || !parse_dim(r, &s.offset)))

@@ -44,7 +44,8 @@ struct slot {
     bool is_output; /* its memory must survive the run: not in the arena */
     bool donated;   /* SLOT_INPUT: callers have no use for its content after a run */
     int32_t base;   /* SLOT_VIEW: the slot that owns the memory (not itself a view) */
-    int64_t low, high;
+    int64_t low;
+    dim_t high;
     dim_t offset;       /* SLOT_VIEW: elements (of this type) from the base's start */
     struct tensor data; /* SLOT_CONST: a view; dims constant */
     const struct constant_maker *maker; /* SLOT_CONST: where data.data is NULL; or NULL */

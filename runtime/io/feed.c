@@ -1,5 +1,6 @@
 #include "runtime/io/feed.h"
 
+#include "runtime/io/feed_sizes.h"
 #include "runtime/io/random.h"
 
 #include <stdlib.h>
@@ -34,37 +35,28 @@ bool feed_file(struct feed *f, const char *argument, struct diag *d)
     return inputs_read(&(struct inputs){f->count, f->kinds, f->inputs}, argument, d);
 }
 
-/* A symbolic dim's size where another input with values has the same one. */
-static int64_t dim_elsewhere(const struct feed *f, const char *symbol, int64_t otherwise)
+bool feed_random(struct feed *f, const char *const *shapes, int nshapes, struct diag *d)
 {
-    for (int i = 0; i < f->count; i++) {
+    struct feed_sizes z;
+    bool ok = sizes_find(&z, f, shapes, nshapes, d);
+    for (int i = 0; ok && i < f->count; i++) {
         const struct xrt_info *info = xrt_input_info(f->m, i);
-        for (int k = 0; f->inputs[i].kind == VK_TENSOR && k < info->rank && k < f->inputs[i].rank;
-             k++)
-            if (info->symbols[k] && !strcmp(info->symbols[k], symbol))
-                return f->inputs[i].dims[k];
-    }
-    return otherwise;
-}
-
-bool feed_random(struct feed *f, struct diag *d)
-{
-    for (int i = 0; i < f->count; i++) {
-        const struct xrt_info *info = xrt_input_info(f->m, i);
-        int64_t dims[XRT_MAX_RANK];
+        int64_t dims[XRT_MAX_RANK], high = sizes_of(&z, info->high_symbol, info->high);
         if (f->inputs[i].kind != VK_NONE)
             continue;
-        if (info->rank < 0)
-            return fail(d, "input '%s' is %s: its shape must be given", info->name, info->text);
+        if (info->rank < 0) {
+            ok = fail(d, "input '%s' is %s: its shape must be given", info->name, info->text);
+            break;
+        }
         for (int k = 0; k < info->rank; k++)
-            dims[k] = info->symbols[k] ? dim_elsewhere(f, info->symbols[k], info->sizes[k])
-                                       : info->dims[k];
-        if (!tensor_alloc(&f->inputs[i], dtype_from_name(info->dtype), info->rank, dims, d))
-            return fail_in(d, "input '%s'", info->name);
-        random_fill(&f->inputs[i],
-                    &(struct value_range){info->has_range, info->low, info->high}, 1 + (uint64_t)i);
+            dims[k] = sizes_of(&z, info->symbols[k], info->sizes[k]);
+        ok = tensor_alloc(&f->inputs[i], dtype_from_name(info->dtype), info->rank, dims, d) ||
+             fail_in(d, "input '%s'", info->name);
+        if (ok)
+            random_fill(&f->inputs[i], &(struct value_range){info->has_range, info->low, high}, 1 + (uint64_t)i);
     }
-    return true;
+    sizes_free(&z);
+    return ok;
 }
 
 bool feed_complete(const struct feed *f, struct diag *d)

@@ -21,9 +21,9 @@ bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d);
 void feed_free(struct feed *f);
 /* As inputs_read. */
 bool feed_file(struct feed *f, const char *argument, struct diag *d);
-/* Fills what is missing from a fixed seed, with what the model takes; symbolic dims are as other
- * inputs have them, else as the model needs them, else 1. */
-bool feed_random(struct feed *f, struct diag *d);
+/* Fills what is missing from a fixed seed, with what the model takes; symbolic dims are as `shapes`
+ * ("SYMBOL=16", "INPUT=1,3,224") or other inputs have them, else as the model needs them, else 1. */
+bool feed_random(struct feed *f, const char *const *shapes, int nshapes, struct diag *d);
 /* Fails with the list of inputs that have no value. */
 bool feed_complete(const struct feed *f, struct diag *d);
 /* Sets the context's inputs. */

@@ -12,7 +12,7 @@ void random_fill(struct tensor *t, const struct value_range *range, uint64_t see
     uint64_t choices = class == DTC_BOOL ? 2 : t->dtype == DT_U8 ? 256 : 10;
     if (range->known) {
         low = range->low;
-        choices = (uint64_t)range->high - (uint64_t)range->low + 1;
+        choices = range->high < low ? 1 : (uint64_t)range->high - (uint64_t)low + 1;
     }
     for (int64_t k = 0, n = tensor_count(t); k < n; k++) {
         uint64_t r = splitmix(&seed) >> 11;

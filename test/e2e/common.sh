@@ -38,6 +38,16 @@ refuses() {
     ls | cmp -s - "$scratch/../$(basename "$scratch").before" || failed "$*: left files behind: $(ls)"
 }
 
+# zeros FILE D0,D1,...: an .npy of f32 zeros of that shape
+zeros() {
+    count=$(echo "$2" | sed 's/,/ * /g')
+    {
+        printf '\223NUMPY\001\000v\000'
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($2,), }"
+        head -c $((4 * $count)) /dev/zero
+    } >"$1"
+}
+
 # outputs MODEL.neff SET OUT [XRUN OPTION...]: runs on SET/input_N.npy, writes OUT/output_N.npy
 outputs() {
     neff=$1 set=$2 out=$3

@@ -2,16 +2,6 @@
 # Sizes that a model's shape rules assume: archives state them, and refuse others before anything runs.
 . "$(dirname "$0")/common.sh"
 
-# zeros FILE D0,D1,...: an .npy of f32 zeros of that shape
-zeros() {
-    count=$(echo "$2" | sed 's/,/ * /g')
-    {
-        printf '\223NUMPY\001\000v\000'
-        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($2,), }"
-        head -c $((4 * $count)) /dev/zero
-    } >"$1"
-}
-
 # guarded NAME WANT GOOD BAD [ENDING]: NAME.xir, or of another ENDING, takes inputs of shapes GOOD, and refuses BAD with
 # a message that has WANT
 guarded() {

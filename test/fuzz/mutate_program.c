@@ -268,7 +268,8 @@ static void mutate_slot(struct change *c)
         s->data = s->kind == SLOT_CONST ? s->data : (struct tensor){0};
         break;
     case 1:
-        s->has_range = true, s->low = number(c, s->low), s->high = number(c, s->high);
+        s->has_range = true, s->low = number(c, s->low);
+        mutate_dim(c, &s->high);
         break;
     case 2:
         s->is_output = !s->is_output;

@@ -108,6 +108,16 @@ static bool check_length(struct work *w, int64_t n, int sign)
     return true;
 }
 
+/* Two numbers are added and subtracted: an infinity is no NaN. */
+static void check_infinity(struct work *w)
+{
+    double complex x[2] = {1, CMPLX(INFINITY, 2)}, y[2];
+    struct fourier *f = fourier_plan(w, 2, 1, -1);
+    assert_non_null(f);
+    fourier_line(f, x, y);
+    assert_true(creal(y[0]) == INFINITY && cimag(y[0]) == 2 && creal(y[1]) == -INFINITY && cimag(y[1]) == -2);
+}
+
 static bool few_lengths;
 
 static bool check_all(struct op_call *c, struct work *w)
@@ -115,6 +125,7 @@ static bool check_all(struct op_call *c, struct work *w)
     static const int64_t lengths[] = {61,  64,  67,  97,  120,  127,  134,  243, 400,
                                       480, 512, 630, 997, 1024, 2049, 4096, 6007};
     (void)c;
+    check_infinity(w);
     for (int sign = -1; sign <= 1; sign += 2) {
         for (int64_t n = 1; n <= 40; n++) {
             check_length(w, n, sign);

@@ -112,7 +112,8 @@ class _Tensor(ctypes.Structure):
 class _Info(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("rank", ctypes.c_int), ("dims", ctypes.c_int64 * 12),
                 ("symbols", ctypes.c_char_p * 12), ("text", ctypes.c_char_p), ("sizes", ctypes.c_int64 * 12), ("has_range", ctypes.c_bool), ("low", ctypes.c_int64),
-                ("high", ctypes.c_int64), ("donated", ctypes.c_bool), ("grows_from", ctypes.c_int), ("axis", ctypes.c_int)]
+                ("high", ctypes.c_int64), ("donated", ctypes.c_bool), ("grows_from", ctypes.c_int), ("axis", ctypes.c_int),
+                ("high_symbol", ctypes.c_char_p)]
 
 
 class Options(ctypes.Structure):  # struct xrt_options

@@ -194,10 +194,21 @@ static void convolve(struct fourier *f, int64_t count)
     }
 }
 
+/* Lines of two numbers: a sum and a difference. A step would multiply by 1 + 0i, which makes NaN of an infinity. */
+static void transform_pairs(struct fourier *f, int64_t count)
+{
+    double *re = f->lines.re, *im = f->lines.im;
+    for (int64_t i = 0; i < count; i++) {
+        double first_re = re[i], first_im = im[i];
+        re[i] += re[count + i], im[i] += im[count + i];
+        re[count + i] = first_re - re[count + i], im[count + i] = first_im - im[count + i];
+    }
+}
+
 void fourier_transform(struct fourier *f, int64_t count)
 {
-    if (f->chirp) {
-        convolve(f, count);
+    if (f->chirp || f->n == 2) {
+        (f->chirp ? convolve : transform_pairs)(f, count);
         return;
     }
     int64_t radix;

@@ -81,7 +81,7 @@ static double complex *unfold(struct work *w, const double complex *v, int64_t r
 static bool transform_rows(struct op_call *c, struct work *w, int64_t n, int64_t keep, int sign, double factor)
 {
     const struct tensor *x = c->in[0];
-    const bool real = x->dtype != DT_C64, halves = real && n % 2 == 0;
+    const bool real = x->dtype != DT_C64, halves = real && n % 2 == 0 && n > 2;
     const int64_t rows = tensor_count(x) / n, m = halves ? n / 2 : n, parts = real && !halves ? 1 : 2;
     struct fourier *plan = halves ? fourier_plan_real(w, n, rows, sign) : fourier_plan(w, n, rows, sign);
     if (!plan)
