@@ -91,10 +91,10 @@ void straight_needs(const struct program *p, struct kernel *k, struct links *lin
 /* What n instructions cost their engines and the DMA engines, ns; 0 where they cost them nothing. */
 void straight_costs(const struct machine *m, const struct insn *insns, int n, const int64_t *values, double *costs,
                     double *moves);
-/* Until when engines, ports of memories that two of them share, and the DMA engines are busy, ns. */
+/* Until when engines, ports of memories that two of them share, and the engines' queues are busy, ns. */
 enum { PORT_SBUF, PORT_PSUM, PORTS };
 struct busy {
-    double engines[ENGINE_COUNT], ports[PORTS], dma;
+    double engines[ENGINE_COUNT], ports[PORTS], queues[ENGINE_COUNT];
 };
 /* When the instruction begins that waits for nothing else after that time. */
 double straight_begin(const struct busy *b, const struct machine *m, const struct insn *n, double at);

@@ -1,6 +1,6 @@
 /*
  * How long a kernel of many instructions without loops takes, roughly: each engine executes its instructions in the
- * kernel's order, each queue its transfers, which share the DMA engines in the order in which they start. The simulator
+ * kernel's order, each queue its transfers, among which the DMA engines share their time. The simulator
  * (runtime/sim) knows more of types, strides and pieces of transfers; here two orders of one kernel are compared.
  */
 #include "backend/schedule/chain.h"
@@ -50,6 +50,20 @@ double straight_begin(const struct busy *b, const struct machine *m, const struc
     return at;
 }
 
+/* The DMA engines take queues in turn: what they have to do for others is shared with them, and ends later by that. */
+static double move(double queues[ENGINE_COUNT], int queue, double moves, double at)
+{
+    double begin = at > queues[queue] ? at : queues[queue], end = begin + moves;
+    for (int q = 0; q < ENGINE_COUNT; q++) {
+        double left = queues[q] - begin, shared = left < moves ? left : moves;
+        if (q == queue || left <= 0)
+            continue;
+        queues[q] += shared;
+        end += shared;
+    }
+    return queues[queue] = end;
+}
+
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
                         double at)
 {
@@ -62,8 +76,7 @@ double straight_execute(struct busy *b, const struct machine *m, const struct in
         return *engine = at + cost;
     }
     *engine = at + t->dma_issue_cycles / m->pool_ghz;
-    b->dma = (b->dma > *engine ? b->dma : *engine) + moves;
-    return b->dma + t->dma_start_ns;
+    return move(b->queues, n->engine, moves, *engine) + t->dma_start_ns;
 }
 
 /* When the instruction may begin; INFINITY: one that it comes after has not been executed. */
@@ -122,6 +135,10 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
         s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], least);
         end = s.ends[i] > end ? s.ends[i] : end;
         head[first] = next[head[first]];
+    }
+    for (int q = 0; q < ENGINE_COUNT; q++) { /* whose ends were put off by others */
+        double over = s.busy.queues[q] > 0 ? s.busy.queues[q] + machine_timing(m)->dma_start_ns : 0;
+        end = over > end ? over : end;
     }
     arena_free(&scratch);
     return end;

@@ -4,9 +4,10 @@
  * knew nothing of its neighbours.
  *
  * Instructions are executed in the time that they take, roughly, as estimate.c does; an engine that is free takes the
- * one of its next WINDOW instructions that can begin first. Work that another engine can do as well goes to that one
- * where it ends sooner there. Places stay, and so does the order of all that touches the same memory. Transfers of one
- * engine stay in their order.
+ * one of its next WINDOW instructions that can begin first. Of those that can begin at the same time it takes the first
+ * one, or the one with the longest chain of others behind it: both are tried. Work that another engine can do as well
+ * goes to that one where it ends sooner there. Places stay, and so does the order of all that touches the same memory.
+ * Transfers of one engine stay in their order.
  */
 #include "backend/schedule/chain.h"
 
@@ -25,9 +26,18 @@ struct refinement {
     int *successors, *first; /* first[i] to first[i + 1] of i */
     int *open;               /* what it comes after and has not been executed */
     double *ready;           /* when that is over */
+    double *chain;           /* from its begin to the end of the longest chain of what comes after it */
+    bool by_chain;           /* of what can begin at the same time, the one with the longest chain goes first */
     bool *done;
     int *stream, head[ENGINE_COUNT], tail[ENGINE_COUNT]; /* instructions of each engine, in order */
     struct busy busy;
+    struct next { /* of an engine's, or of what another one's stream has for it */
+        int insn; /* -1: none can begin */
+        double at;
+    } next[ENGINE_COUNT][ENGINE_COUNT];
+    bool known[ENGINE_COUNT][ENGINE_COUNT]; /* next */
+    bool shares;                            /* engines share ports */
+    unsigned movable[ENGINE_COUNT];         /* engines that can do something of a stream's */
 };
 
 static void find_successors(struct refinement *r, const struct links *links, struct arena *a)
@@ -59,17 +69,12 @@ static void find_streams(struct refinement *r, struct arena *a)
     }
 }
 
-struct next {
-    int insn; /* -1: none can begin */
-    double at;
-};
-
 static double later(double a, double b)
 {
     return a > b ? a : b;
 }
 
-/* The engine's instruction that can begin first. */
+/* The engine's instruction that can begin first; of several the first, or the one with the longest chain. */
 static struct next next_of(const struct refinement *r, int engine)
 {
     struct next best = {-1, INFINITY};
@@ -82,7 +87,7 @@ static struct next next_of(const struct refinement *r, int engine)
         seen++;
         if (!r->open[i] && (!transfer || transfers)) {
             double at = straight_begin(&r->busy, r->m, &r->k->insns[i], r->ready[i]);
-            if (at < best.at)
+            if (at < best.at || (r->by_chain && at == best.at && r->chain[i] > r->chain[best.insn]))
                 best = (struct next){i, at};
         }
         transfers &= !transfer;
@@ -109,6 +114,32 @@ static struct next next_from(const struct refinement *r, int engine, int from)
     return best;
 }
 
+/* A stream has changed, and an engine is busy for longer, or a port that others share with it; -1: none. */
+static void forget_next(struct refinement *r, int stream, int taken)
+{
+    if (taken >= 0 && r->shares)
+        memset(r->known, 0, sizeof r->known);
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        r->known[e][stream] = false;
+        if (taken >= 0)
+            r->known[e][taken] = r->known[taken][e] = false;
+    }
+}
+
+static struct next next_for(struct refinement *r, int engine, int from)
+{
+    struct next *x = &r->next[engine][from];
+    if (r->known[engine][from])
+        return *x;
+    *x = (struct next){-1, INFINITY};
+    if (engine == from)
+        *x = next_of(r, engine);
+    else if (r->movable[from] >> engine & 1)
+        *x = next_from(r, engine, from);
+    r->known[engine][from] = true;
+    return *x;
+}
+
 static void execute(struct refinement *r, int i, double at)
 {
     struct insn n = r->k->insns[i];
@@ -116,11 +147,13 @@ static void execute(struct refinement *r, int i, double at)
     n.engine = r->taken[i];
     double end = straight_execute(&r->busy, r->m, &n, r->costs[i], r->moves[i], at);
     r->done[i] = true;
+    forget_next(r, r->k->insns[i].engine, n.engine);
     while (*head < tail && r->done[r->stream[*head]])
         (*head)++;
     for (int x = r->first[i]; x < r->first[i + 1]; x++) {
         int next = r->successors[x];
-        r->open[next]--;
+        if (--r->open[next] == 0)
+            forget_next(r, r->k->insns[next].engine, -1);
         r->ready[next] = later(straight_after(r->m, &n, &r->k->insns[next], at, end), r->ready[next]);
     }
 }
@@ -132,7 +165,7 @@ static void execute_all(struct refinement *r, int *order)
         int engine = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
             for (int from = 0; from < ENGINE_COUNT; from++) {
-                struct next x = from == e ? next_of(r, e) : next_from(r, e, from);
+                struct next x = next_for(r, e, from);
                 if (x.insn >= 0 && (x.at < first.at || (x.at == first.at && x.insn < first.insn)))
                     first = x, engine = e;
             }
@@ -152,32 +185,69 @@ static void *permuted(const void *from, const int *order, int n, size_t size, st
     return to;
 }
 
-double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
-                    double ns)
+static void find_chains(struct refinement *r)
+{
+    for (int i = r->k->ninsns - 1; i >= 0; i--) {
+        double own = r->costs[i] + r->moves[i];
+        r->chain[i] = own;
+        for (int x = r->first[i]; x < r->first[i + 1]; x++) {
+            int next = r->successors[x];
+            double after = straight_after(r->m, &r->k->insns[i], &r->k->insns[next], 0, own);
+            r->chain[i] = later(r->chain[i], after + r->chain[next]);
+        }
+    }
+}
+
+/* The kernel in an order of its own; ns by the estimate. */
+static double attempt(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                      const struct links *links, bool by_chain)
 {
     struct arena a = {0};
-    struct links links;
     int n = k->ninsns, *order = ARENA_ARRAY(&a, int, n + 1);
-    struct refinement r = {.k = k, .m = m, .values = values};
+    struct refinement r = {.k = k, .m = m, .values = values, .by_chain = by_chain};
     r.costs = ARENA_ARRAY(&a, double, n + 1), r.moves = ARENA_ARRAY(&a, double, n + 1);
     straight_costs(m, k->insns, n, values, r.costs, r.moves);
-    straight_links(p, k, m, &links, &a);
-    find_successors(&r, &links, &a);
+    find_successors(&r, links, &a);
     find_streams(&r, &a);
+    r.chain = ARENA_ARRAY(&a, double, n + 1);
+    find_chains(&r);
     r.ready = ARENA_ARRAY(&a, double, n + 1), r.done = ARENA_ARRAY(&a, bool, n + 1);
     r.engines = ARENA_ARRAY(&a, unsigned, n + 1), r.taken = ARENA_ARRAY(&a, uint8_t, n + 1);
-    for (int i = 0; i < n; i++)
+    const struct timing *t = machine_timing(m);
+    r.shares = t->shared_psum_port || t->shared_sbuf_port;
+    for (int i = 0; i < n; i++) {
         r.engines[i] = engines_for(m, &k->insns[i]);
+        r.movable[k->insns[i].engine] |= r.engines[i];
+    }
     execute_all(&r, order);
     struct insn *old = arena_copy(&a, k->insns, sizeof *old * (size_t)n);
     for (int i = 0; i < n; i++) {
         k->insns[i] = old[order[i]];
         k->insns[i].engine = r.taken[order[i]];
     }
-    double after = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
-                                     permuted(r.moves, order, n, sizeof(double), &a));
-    if (after >= ns)
-        memcpy(k->insns, old, sizeof *old * (size_t)n);
+    double ns = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
+                                  permuted(r.moves, order, n, sizeof(double), &a));
     arena_free(&a);
-    return after < ns ? after : ns;
+    return ns;
+}
+
+double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
+                    double ns)
+{
+    struct arena scratch = {0};
+    struct links links;
+    size_t size = sizeof *k->insns * (size_t)k->ninsns;
+    struct insn *old = arena_copy(&scratch, k->insns, size), *best = arena_copy(&scratch, k->insns, size);
+    straight_links(p, k, m, &links, &scratch);
+    for (int by_chain = 0; by_chain < 2; by_chain++) {
+        memcpy(k->insns, old, size);
+        double after = attempt(p, k, m, values, &links, by_chain);
+        if (after >= ns)
+            continue;
+        ns = after;
+        memcpy(best, k->insns, size);
+    }
+    memcpy(k->insns, best, size);
+    arena_free(&scratch);
+    return ns;
 }

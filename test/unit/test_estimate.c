@@ -1,6 +1,6 @@
 /*
  * The estimate by which orders of one kernel are compared: engines side by side unless they share a port, what depends
- * in turn and a little later, transfers one after the other at the DMA engines.
+ * in turn and a little later, transfers of queues that share the DMA engines. And the order that it is for.
  */
 #include "test/unit/neff_test.h"
 
@@ -23,16 +23,27 @@ static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
     "  pe.nc_transpose dst=" #to " f32[0](128:512, 128:1), src=sbuf6 f32[0](128:128, 128:1) node 0\n"
 #define STORE(e, by)    "  " e ".dma_copy dst=" T(%1) ", src=" T(by) " node 0\n"
 
+static struct program *program_of(const char *body)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s%s", head, body, tail);
+    return parse_ok(text);
+}
+
+/* costs: of engines' instructions; moves: of the DMA engines, for transfers. */
+static double estimate_of(const char *body, const double *costs, const double *moves)
+{
+    struct program *p = program_of(body);
+    double ns = straight_estimate(p, &p->kernels[0], machine_find("trn1"), costs, moves);
+    program_free(p);
+    return ns;
+}
+
 /* Each engine's instruction costs 100 ns, each transfer 50 of the DMA engines. */
 static double estimate(const char *body)
 {
     static const double costs[] = {100, 100, 100, 100}, moves[] = {50, 50, 50, 50};
-    char text[4096];
-    snprintf(text, sizeof text, "%s%s%s", head, body, tail);
-    struct program *p = parse_ok(text);
-    double ns = straight_estimate(p, &p->kernels[0], machine_find("trn1"), costs, moves);
-    program_free(p);
-    return ns;
+    return estimate_of(body, costs, moves);
 }
 
 static void assert_ns(double ns, double expected)
@@ -93,6 +104,35 @@ static void transfers(void **state)
     assert_ns(beside, issue + 50 + start + access_ns(ENGINE_POOL) + 100);
 }
 
+/* A short transfer of one queue does not stand behind a long one of another: each gets half of the time. */
+static void queues(void **state)
+{
+    static const double costs[] = {0, 100, 0, 9000}, moves[] = {1000, 0, 50, 0};
+    const struct timing *t = machine_timing(machine_find("trn1"));
+    double issue = t->dma_issue_cycles / machine_find("trn1")->pool_ghz, begin = 100 + issue;
+    assert_ns(estimate_of(LOAD("sp", sbuf0) COPY("dve", sbuf1, sbuf2) STORE("act", sbuf1) COPY("dve", sbuf1, sbuf2),
+                          costs, moves),
+              begin + 2 * 50 + t->dma_start_ns + access_ns(ENGINE_DVE) + 9000);
+    static const double long_last[] = {0, 100, 0, 0}; /* the long one ends later by the short one */
+    assert_ns(estimate_of(LOAD("sp", sbuf0) COPY("dve", sbuf1, sbuf2) STORE("act", sbuf1), long_last, moves),
+              issue + 1050 + t->dma_start_ns);
+}
+
+/* Of two copies that could begin at once, the one that another engine waits for goes first. */
+static void longest_chain_first(void **state)
+{
+    struct program *p = program_of(COPY("dve", sbuf1, sbuf0) COPY("dve", sbuf2, sbuf0) COPY("act", sbuf0, sbuf2));
+    struct kernel *k = &p->kernels[0];
+    struct arena arena = {0};
+    struct diag d = {0};
+    const int64_t *values = bind_symbols_for_report(p, NULL, 0, 1, &arena, &d);
+    refine_order(p, k, machine_find("trn1"), values, 1e9);
+    int first = k->insns[0].engine == ENGINE_DVE ? 0 : 1;
+    assert_int_equal(k->insns[first].ap[AP(tensor_copy, dst)].tensor, 2);
+    arena_free(&arena);
+    program_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +140,8 @@ int main(void)
         cmocka_unit_test(ports),
         cmocka_unit_test(sums),
         cmocka_unit_test(transfers),
+        cmocka_unit_test(queues),
+        cmocka_unit_test(longest_chain_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
