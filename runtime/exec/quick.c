@@ -59,7 +59,7 @@ static bool add_instructions(struct quick_maker *m, const struct bound_kernel *k
             return false;
     for (int i = 0; i < k->ninsns; i += 1 + k->insns[i].skip) {
         struct quick_line *line = add(m, QUICK_MAX);
-        int made = moves(m, &k->insns[i]) ? 0 : quick_instruction(&m->b->arena, kernels_get(), k, &k->insns[i], line);
+        int made = moves(m, &k->insns[i]) ? 0 : quick_instruction(&m->b->arena, kernels_get(), &k->insns[i], line);
         if (!made) {
             quick_any(&m->b->arena, k, &k->insns[i], line);
             m->q->pure = false;

@@ -6,6 +6,7 @@
 
 #include "runtime/exec/engine.h"
 #include "runtime/exec/integer.h"
+#include "runtime/exec/quick_short.h"
 
 #include <string.h>
 
@@ -133,17 +134,23 @@ struct row_finder {
     const struct bound_insn *i;
     struct quick_line *line;
     struct quick_row *row; /* of the line, or NULL */
-    int64_t n;
+    int64_t n;             /* elements, */
+    int inner, outer;      /* of this dim; of several rows: theirs, and */
+    int64_t at;            /* which it is */
 };
+
+static int64_t step_of(const struct row_finder *f, int operand)
+{
+    return f->n == 1 ? 0 : f->i->o[operand].step[f->inner];
+}
 
 /* Operand `to` of the operation is the instruction's operand `from`. */
 static void take(struct row_finder *f, int to, int from)
 {
     const struct operand *o = &f->i->o[from];
     struct quick_line *l = f->line;
-    int last = f->i->shape.rank - 1;
-    int64_t step = f->n == 1 ? 0 : o->step[last];
-    l->place[to] = (struct quick_place){o->slot < 0 ? QUICK_TILE : o->slot, o->offset, NULL};
+    int64_t step = step_of(f, from), before = f->at ? f->at * o->step[f->outer] * o->size : 0;
+    l->place[to] = (struct quick_place){o->slot < 0 ? QUICK_TILE : o->slot, o->offset + before, NULL};
     l->bytes[to] = ((f->n - 1) * step + 1) * o->size;
     if (f->row)
         f->row->step[to] = step;
@@ -164,6 +171,18 @@ static struct quick_row *add_row(struct row_finder *f, quick_row_fn run)
     return r;
 }
 
+/* The operation of this code: one number by itself, a few by their loop; false for more. */
+static bool add_code(struct row_finder *f, uint16_t code)
+{
+    if (f->n > QUICK_SHORT)
+        return false;
+    if (f->n == 1)
+        f->line->op.code = code;
+    else
+        add_row(f, quick_short_row(code, f->k->fma));
+    return true;
+}
+
 static const struct {
     uint16_t code;
     int dtype, op, to;
@@ -176,10 +195,8 @@ static const struct {
 static bool find_number(struct row_finder *f, int dtype, int op, int to)
 {
     for (size_t r = 0; r < sizeof binaries / sizeof *binaries; r++)
-        if (binaries[r].dtype == dtype && (int)binaries[r].op == op && binaries[r].to == to) {
-            f->line->op.code = binaries[r].code;
-            return true;
-        }
+        if (binaries[r].dtype == dtype && (int)binaries[r].op == op && binaries[r].to == to)
+            return add_code(f, binaries[r].code);
     return false;
 }
 
@@ -201,7 +218,7 @@ static int add_tensor_tensor(struct row_finder *f)
     struct diag none = {0};
     if (i->o[B].dtype != type)
         return 0;
-    if (f->n == 1 && find_number(f, type, op, to)) {
+    if (find_number(f, type, op, to)) {
         /* by its code */
     } else if (type == DT_F32) {
         if (!alu_find(&alu, op, false, 0, 0, &none))
@@ -237,7 +254,7 @@ static bool add_scalar_step(struct row_finder *f, int n, int src)
         return diag_clear(&none), false;
     if (alu.kind != ALU_BINARY)
         return false;
-    if (f->n == 1 && find_number(f, DT_F32, i->func[n], DT_F32)) {
+    if (find_number(f, DT_F32, i->func[n], DT_F32)) {
         if (i->imm[n].base)
             a = QUICK_B, b = QUICK_A;
     } else {
@@ -254,9 +271,7 @@ static bool add_scalar_step(struct row_finder *f, int n, int src)
 /* to = a b + c: numbers by their code, rows by the kernel that the instruction's executor calls. */
 static void add_multiply_add(struct row_finder *f, quick_row_fn run, int index)
 {
-    if (f->n == 1)
-        f->line->op.code = QUICK_multiply_add;
-    else
+    if (!add_code(f, QUICK_multiply_add))
         add_row(f, run)->index = (uint8_t)index;
 }
 
@@ -332,14 +347,12 @@ static int add_choice(struct row_finder *f)
     const struct operand *o = f->i->o;
     if (o[A].dtype != o[DST].dtype || o[B].dtype != o[DST].dtype || o[PREDICATE].dtype != DT_BOOL)
         return 0;
-    if (f->n == 1 && (o[DST].size == 1 || o[DST].size == 4 || o[DST].size == 8))
-        f->line->op.code = o[DST].size == 1   ? QUICK_choose_1
-                           : o[DST].size == 4 ? QUICK_choose_4
-                                              : QUICK_choose_8;
-    else if (o[DST].size == 4)
+    int code = o[DST].size == 1 ? QUICK_choose_1 : o[DST].size == 4 ? QUICK_choose_4 : QUICK_choose_8;
+    if (o[DST].size == 2 || !add_code(f, (uint16_t)code)) {
+        if (o[DST].size != 4)
+            return 0;
         add_row(f, choice_row);
-    else
-        return 0;
+    }
     take(f, QUICK_TO, DST);
     take(f, QUICK_A, A);
     take(f, QUICK_B, B);
@@ -364,60 +377,78 @@ static int add_copy(struct row_finder *f)
 {
     enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
     const struct operand *o = f->i->o;
-    int code = -1, last = f->i->shape.rank - 1;
-    if (o[DST].dtype == o[SRC].dtype) {
-        code = f->n == 1 ? copy_code(o[DST].size) : -1;
-    } else {
-        for (size_t r = 0; r < sizeof converts / sizeof *converts && f->n == 1; r++)
-            if (converts[r].to == o[DST].dtype && converts[r].from == o[SRC].dtype)
-                code = converts[r].code;
-        if (code < 0)
-            return 0;
-    }
-    if (code >= 0)
-        f->line->op.code = (uint16_t)code;
-    else if (f->n > 1 && o[DST].step[last] == 1 && o[SRC].step[last] == 1)
+    bool moved = o[DST].dtype == o[SRC].dtype;
+    int code = moved ? copy_code(o[DST].size) : -1;
+    for (size_t r = 0; r < sizeof converts / sizeof *converts && !moved; r++)
+        if (converts[r].to == o[DST].dtype && converts[r].from == o[SRC].dtype)
+            code = converts[r].code;
+    if (moved && f->n > 1 && step_of(f, DST) == 1 && step_of(f, SRC) == 1)
         add_row(f, copy_bytes)->bytes = (size_t)f->n * o[DST].size;
-    else
+    else if (code < 0 || !add_code(f, (uint16_t)code))
         return 0;
     take(f, QUICK_TO, DST);
     take(f, QUICK_A, SRC);
     return 1;
 }
 
-/* Fixed operands of at most one dim, all of it in force. */
-static bool is_row(const struct bound_insn *i, int64_t *n)
+/* Fixed operands of at most two dims, all of them in force: the number of rows, of the longer one. */
+static int64_t find_rows(struct row_finder *f)
 {
+    const struct bound_insn *i = f->i;
+    int64_t rows = 1;
     if (!i->run || i->shape.nclips || i->skip)
-        return false;
-    *n = i->shape.rank ? i->shape.count[i->shape.rank - 1] : 1;
-    for (int d = 0; d < i->shape.rank - 1; d++)
-        if (i->shape.count[d] != 1)
-            return false;
+        return 0;
+    f->n = 1, f->inner = f->outer = 0;
+    for (int d = i->shape.rank - 1; d >= 0; d--) {
+        int64_t count = i->shape.count[d];
+        if (count != 1 && rows != 1)
+            return 0;
+        if (count > f->n) {
+            rows = f->n, f->outer = f->inner;
+            f->n = count, f->inner = d;
+        } else if (count != 1) {
+            rows = count, f->outer = d;
+        }
+    }
     for (int k = 0; k < i->nops; k++)
-        if (i->o[k].mem &&
-            (i->o[k].nterms || (i->shape.rank && i->o[k].step[i->shape.rank - 1] < 0)))
-            return false;
-    return *n > 0;
+        for (int d = 0; i->o[k].mem && d < i->shape.rank; d++)
+            if (i->o[k].nterms || (i->o[k].step[d] < 0 && i->shape.count[d] != 1))
+                return 0;
+    return rows;
 }
 
-int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_kernel *b,
-                      const struct bound_insn *i, struct quick_line *line)
+static const struct {
+    int op;
+    int (*add)(struct row_finder *f);
+} finders[] = {
+    {INSN_tensor_tensor, add_tensor_tensor}, {INSN_tensor_scalar, add_tensor_scalar},
+    {INSN_activation, add_activation},       {INSN_select, add_choice},
+    {INSN_tensor_copy, add_copy},            {INSN_dma_copy, add_copy},
+    {INSN_dma_transpose, add_copy},
+};
+
+int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_insn *i,
+                      struct quick_line *line)
 {
-    struct row_finder f = {.a = a, .k = k, .i = i, .line = line};
-    int made = 0;
+    struct row_finder f = {.a = a, .k = k, .i = i};
+    int made = 0, kind = 0, kinds = sizeof finders / sizeof *finders;
+    int64_t rows = find_rows(&f);
+    while (kind < kinds && finders[kind].op != i->op)
+        kind++;
+    if (kind == kinds || rows > QUICK_ROWS || (rows > 1 && f.n > QUICK_SHORT))
+        return 0;
     for (int n = 0; n < QUICK_MAX; n++)
         line[n] = (struct quick_line){.place = {{QUICK_NOTHING, 0, NULL},
                                                 {QUICK_NOTHING, 0, NULL},
                                                 {QUICK_NOTHING, 0, NULL},
                                                 {QUICK_NOTHING, 0, NULL}}};
-    if (is_row(i, &f.n))
-        made = i->op == INSN_tensor_tensor   ? add_tensor_tensor(&f)
-               : i->op == INSN_tensor_scalar ? add_tensor_scalar(&f)
-               : i->op == INSN_activation    ? add_activation(&f)
-               : i->op == INSN_select        ? add_choice(&f)
-               : i->op == INSN_tensor_copy || i->op == INSN_dma_copy ? add_copy(&f)
-                                                                     : 0;
+    for (f.at = 0; f.at < rows; f.at++) {
+        f.line = &line[made], f.row = NULL;
+        int more = finders[kind].add(&f);
+        if (!more)
+            return 0;
+        made += more;
+    }
     return made;
 }
 

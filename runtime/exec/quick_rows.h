@@ -6,11 +6,14 @@
 
 #include "runtime/exec/quick.h"
 
-enum { QUICK_MAX = 2 }; /* operations that an instruction becomes */
+enum {
+    QUICK_ROWS = 4, /* of an instruction */
+    QUICK_MAX = 2 * QUICK_ROWS /* operations that it becomes */
+};
 
 /* The operations in line[0..QUICK_MAX), how many; 0 where it is none on fixed rows. */
-int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_kernel *b,
-                      const struct bound_insn *i, struct quick_line *line);
+int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_insn *i,
+                      struct quick_line *line);
 /* The instruction by its executor, or (NULL) the kernel's only instance. */
 void quick_any(struct arena *a, const struct bound_kernel *k, const struct bound_insn *i,
                struct quick_line *line);
