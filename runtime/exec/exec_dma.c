@@ -260,6 +260,34 @@ static void copy_dims(const struct worker *me, const struct bound_insn *i, char 
     }
 }
 
+typedef uint32_t indices_4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Whether all of them are in 0 .. limit - 1. */
+static bool all_inside(const int32_t *at, int64_t n, int32_t limit)
+{
+    indices_4 outside = {0};
+    uint32_t rest = 0;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) { /* the sign of an index, or of what is left up to the last one */
+        const indices_4 v = *(const indices_4 *)(const void *)(at + i);
+        outside |= v | ((uint32_t)(limit - 1) - v);
+    }
+    for (; i < n; i++)
+        rest |= (uint32_t)at[i] | ((uint32_t)(limit - 1) - (uint32_t)at[i]);
+    return (outside[0] | outside[1] | outside[2] | outside[3] | rest) >> 31 == 0;
+}
+
+static void gather_words(uint32_t *to, int64_t step, const uint32_t *from, const int32_t *at, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const uint32_t a = from[at[i]], b = from[at[i + 1]], c = from[at[i + 2]], d = from[at[i + 3]];
+        to[i * step] = a, to[(i + 1) * step] = b, to[(i + 2) * step] = c, to[(i + 3) * step] = d;
+    }
+    for (; i < n; i++)
+        to[i * step] = from[at[i]];
+}
+
 /* Rows of one element: false when an index is out of range. */
 static bool gather_elements(const struct bound_insn *i, char *to, const char *table,
                             const char *index, int64_t rows)
@@ -269,17 +297,10 @@ static bool gather_elements(const struct bound_insn *i, char *to, const char *ta
     int64_t ys = y->step[0], ts = t->step[0], xs = x->step[x->rank - 1],
             limit = i->imm[IMM(dma_gather, limit)].base;
     bool wide = x->dtype == DT_I64;
-    if (!wide && xs == 1 && ts == 1 && y->size == 4 && limit > 0 && limit <= INT32_MAX) {
-        const int32_t *at = (const int32_t *)index;
-        const uint32_t *from = (const uint32_t *)table;
-        bool all = true;
-        for (int64_t r = 0; r < rows; r++) { /* negative and wrong indices read entry 0 here, and are seen to below */
-            const bool inside = (uint32_t)at[r] < (uint32_t)limit;
-            ((uint32_t *)to)[r * ys] = from[inside ? (uint32_t)at[r] : 0];
-            all &= inside;
-        }
-        if (all)
-            return true;
+    if (!wide && xs == 1 && ts == 1 && y->size == 4 && limit > 0 && limit <= INT32_MAX &&
+        all_inside((const int32_t *)index, rows, (int32_t)limit)) {
+        gather_words((uint32_t *)to, ys, (const uint32_t *)table, (const int32_t *)index, rows);
+        return true;
     }
 #define MOVE(T)                                                                                    \
     for (int64_t r = 0; r < rows; r++) {                                                           \
