@@ -472,6 +472,12 @@ bool eval_gather_windows(struct op_call *c)
 ADD_RUN(add_f32, float)
 ADD_RUN(add_32, uint32_t)
 
+static void add_long_f32(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+{
+    (void)ys, (void)xs;
+    kernels_get()->reduce_columns[REDUCE_sum]((float *)to, (const float *)from, 0, 1, (size_t)n);
+}
+
 /* By way of f32, in which the sum of two is rounded as it would have been at once. */
 static __attribute__((noinline)) void add_short(char *to, int64_t ys, const char *from, int64_t xs, int64_t n,
                                                 enum kernel_convert widen, enum kernel_convert round)
@@ -514,6 +520,14 @@ static add_fn *adder_of(int dtype)
         if (rows[i].dtype == dtype)
             return rows[i].add;
     return NULL;
+}
+
+/* The same for rows of these runs: by the kernel where its call is worth it. */
+static add_fn *adder_of_runs(add_fn *add, const struct runs *r)
+{
+    enum { LONG = 32 };
+    bool rows = r->one && r->w.step[0] == 1 && r->w.step[1] == 1 && r->w.count >= LONG;
+    return rows && add == add_f32 ? add_long_f32 : add;
 }
 
 /* An operator by name adds. */
@@ -602,9 +616,13 @@ static bool has_numbers(const struct places *p, const struct runs *r, const stru
 }
 
 #define AT_NUMBERS(T, change)                                                                      \
-    for (int64_t i = 0; i < n; i++)                                                                \
-        if ((uint32_t)at[i * step] <= max)                                                        \
-            ((T *)y->data)[at[i * step] * m->stride] change((const T *)from)[i * move];
+    {                                                                                              \
+        T *const to = y->data;                                                                     \
+        const T *const x = (const T *)from;                                                        \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            if ((uint32_t)at[i * step] <= max)                                                     \
+                to[at[i * step] * stride] change x[i * move];                                      \
+    }
 
 /* The row of indices that the walk is at. */
 static void scatter_numbers(const struct places *p, bool add, const struct tensor *u,
@@ -612,7 +630,8 @@ static void scatter_numbers(const struct places *p, bool add, const struct tenso
 {
     const struct component *m = &p->component[0];
     int last = p->batches - 1;
-    int64_t n = p->batch_dims[last], step = p->index_stride[last], move = p->batch_stride[last];
+    const int64_t n = p->batch_dims[last], step = p->index_stride[last], move = p->batch_stride[last],
+                  stride = m->stride;
     const int32_t *at = (const int32_t *)p->index->data + p->from + m->at;
     const char *from = (const char *)u->data + p->outer * 4;
     uint32_t max = (uint32_t)m->max;
@@ -631,6 +650,7 @@ static void scatter_plainly(struct places *p, add_fn *add, const struct tensor *
     struct runs runs;
     struct gather_block block;
     runs_init(&runs, p, p->window_stride);
+    add = adder_of_runs(add, &runs);
     bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8,
          numbers = has_numbers(p, &runs, y);
     do {
