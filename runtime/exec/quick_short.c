@@ -9,20 +9,18 @@
 #endif
 
 typedef float part_4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef float part_8 __attribute__((vector_size(32), aligned(4), may_alias));
 #define SPLAT_4(x) ((part_4){x, x, x, x})
-#define SPLAT_8(x) ((part_8){x, x, x, x, x, x, x, x})
 
-#define OPERAND(name, k)                                                                           \
+#define STEP_OF(name) name##_step
+#define SHORT_OPERAND(name, k)                                                                     \
     char *const name = op->p[k];                                                                   \
-    const int64_t name##_step = op->row->step[k];
-#define OPERANDS_1 OPERAND(to, QUICK_TO) OPERAND(a, QUICK_A)
-#define OPERANDS_2 OPERANDS_1 OPERAND(b, QUICK_B)
-#define OPERANDS_3 OPERANDS_2 OPERAND(c, QUICK_C)
-/* Element i of an operand; so many from there on, or one element so many times. */
-#define AT(T, name) ((T *)name)[i * name##_step]
-#define PART_4(name) (name##_step ? *(const part_4 *)&AT(quick_f32, name) : SPLAT_4(*(quick_f32 *)name))
-#define PART_8(name) (name##_step ? *(const part_8 *)&AT(quick_f32, name) : SPLAT_8(*(quick_f32 *)name))
+    const int64_t STEP_OF(name) = op->row->step[k];
+#define SHORT_OPERANDS_1 SHORT_OPERAND(to, QUICK_TO) SHORT_OPERAND(a, QUICK_A)
+#define SHORT_OPERANDS_2 SHORT_OPERANDS_1 SHORT_OPERAND(b, QUICK_B)
+#define SHORT_OPERANDS_3 SHORT_OPERANDS_2 SHORT_OPERAND(c, QUICK_C)
+/* Element i of an operand; four from there on, or one element four times. */
+#define ELEMENT(T, name) ((T *)name)[i * STEP_OF(name)]
+#define PART_4(name) (STEP_OF(name) ? *(const part_4 *)&ELEMENT(quick_f32, name) : SPLAT_4(*(quick_f32 *)name))
 
 #define SHORT_ROW(target, name, operands, first, ...)                                              \
     target static bool name(struct context *context, const struct quick_op *op, struct diag *d)    \
@@ -39,40 +37,52 @@ typedef float part_8 __attribute__((vector_size(32), aligned(4), may_alias));
     }
 
 #define QUICK_BINARY(name, dtype, o, T, R, result)                                                 \
-    SHORT_ROW(, short_##name, OPERANDS_2, , const T x = AT(T, a), y = AT(T, b); AT(R, to) = (R)(result);)
+    SHORT_ROW(, short_##name, SHORT_OPERANDS_2, , const T x = ELEMENT(T, a), y = ELEMENT(T, b);    \
+              ELEMENT(R, to) = (R)(result);)
 #define QUICK_CONVERT(name, to_type, from_type, T, R, result)                                      \
-    SHORT_ROW(, short_##name, OPERANDS_1, , const T x = AT(T, a); AT(R, to) = (R)(result);)
+    SHORT_ROW(, short_##name, SHORT_OPERANDS_1, , const T x = ELEMENT(T, a); ELEMENT(R, to) = (R)(result);)
 #include "runtime/exec/quick.def"
 
 /* Elements of so many bytes are moved whatever they are. */
-#define MOVES(X) X(1, quick_u8) X(4, quick_u32) X(8, quick_u64)
-#define MOVE_ROWS(bytes, T)                                                                        \
-    SHORT_ROW(, short_copy_##bytes, OPERANDS_1, , AT(T, to) = AT(T, a);)                                 \
-    SHORT_ROW(, short_choose_##bytes, OPERANDS_3, , AT(T, to) = AT(quick_u8, c) ? AT(T, a) : AT(T, b);)
-MOVES(MOVE_ROWS)
+#define SHORT_MOVES(X) X(1, quick_u8) X(4, quick_u32) X(8, quick_u64)
+#define SHORT_MOVE_ROWS(bytes, T)                                                                  \
+    SHORT_ROW(, short_copy_##bytes, SHORT_OPERANDS_1, , ELEMENT(T, to) = ELEMENT(T, a);)           \
+    SHORT_ROW(, short_choose_##bytes, SHORT_OPERANDS_3, ,                                          \
+              ELEMENT(T, to) = ELEMENT(quick_u8, c) ? ELEMENT(T, a) : ELEMENT(T, b);)
+SHORT_MOVES(SHORT_MOVE_ROWS)
 
-struct short_row {
-    uint16_t code;
-    quick_row_fn run;
-};
+/* Dense results are computed four at a time. */
+#define IS_PART(name) ((uint64_t)STEP_OF(name) <= 1)
+#define PARTS(dense, in_4)                                                                         \
+    if (STEP_OF(to) == 1 && (dense))                                                               \
+        for (; i + 4 <= n; i += 4)                                                                 \
+            *(part_4 *)&ELEMENT(quick_f32, to) = in_4;
+#define ARITHMETIC(name, o)                                                                        \
+    SHORT_ROW(, name, SHORT_OPERANDS_2, PARTS(IS_PART(a) && IS_PART(b), PART_4(a) o PART_4(b)),    \
+              ELEMENT(quick_f32, to) = ELEMENT(quick_f32, a) o ELEMENT(quick_f32, b);)
+ARITHMETIC(parts_add, +)
+ARITHMETIC(parts_sub, -)
+ARITHMETIC(parts_mul, *)
+ARITHMETIC(parts_div, /)
 
-#define QUICK_TARGET
-#define QUICK_FMA(x, y, z)   ((x) * (y) + (z))
-#define QUICK_FMA_8(x, y, z) ((x) * (y) + (z))
-#define QUICK_FMA_4(x, y, z) ((x) * (y) + (z))
-#define SHORT(name)          rounding_##name
-#include "runtime/exec/quick_short.inc"
+#define ROUNDING_FMA(x, y, z) ((x) * (y) + (z))
+#define FMA_PARTS(fma_4)                                                                           \
+    PARTS(IS_PART(a) && IS_PART(b) && IS_PART(c), fma_4(PART_4(a), PART_4(b), PART_4(c)))
+#define MULTIPLY_ADD(target, name, parts, fma)                                                     \
+    SHORT_ROW(target, name, SHORT_OPERANDS_3, parts,                                               \
+              ELEMENT(quick_f32, to) =                                                             \
+                  fma(ELEMENT(quick_f32, a), ELEMENT(quick_f32, b), ELEMENT(quick_f32, c));)
+MULTIPLY_ADD(, parts_multiply_add, FMA_PARTS(ROUNDING_FMA), ROUNDING_FMA)
 
 #if defined __x86_64__
-#define QUICK_TARGET         __attribute__((target("avx,fma")))
-#define QUICK_FMA_8(x, y, z) (part_8) _mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z))
-#define QUICK_FMA_4(x, y, z) (part_4) _mm_fmadd_ps((__m128)(x), (__m128)(y), (__m128)(z))
+#define FUSED_TARGET     __attribute__((target("avx,fma")))
+#define FUSED_4(x, y, z) (part_4) _mm_fmadd_ps((__m128)(x), (__m128)(y), (__m128)(z))
+#define FUSED_PARTS      FMA_PARTS(FUSED_4)
 #else
-#define QUICK_TARGET
+#define FUSED_TARGET
+#define FUSED_PARTS
 #endif
-#define QUICK_FMA   fmaf
-#define SHORT(name) fused_##name
-#include "runtime/exec/quick_short.inc"
+MULTIPLY_ADD(FUSED_TARGET, parts_fused_multiply_add, FUSED_PARTS, fmaf)
 
 quick_row_fn quick_short_row(uint16_t code, bool fused)
 {
@@ -80,12 +90,22 @@ quick_row_fn quick_short_row(uint16_t code, bool fused)
 #define QUICK_BINARY(name, dtype, o, T, R, result)            [QUICK_##name] = short_##name,
 #define QUICK_CONVERT(name, to_type, from_type, T, R, result) [QUICK_##name] = short_##name,
 #include "runtime/exec/quick.def"
-#define MOVE_NAMES(bytes, T) [QUICK_copy_##bytes] = short_copy_##bytes, [QUICK_choose_##bytes] = short_choose_##bytes,
-        MOVES(MOVE_NAMES)
+#define SHORT_MOVE_NAMES(bytes, T)                                                                 \
+    [QUICK_copy_##bytes] = short_copy_##bytes, [QUICK_choose_##bytes] = short_choose_##bytes,
+        SHORT_MOVES(SHORT_MOVE_NAMES)
     };
-    const struct short_row *r = fused ? fused_rows : rounding_rows;
-    for (size_t n = 0; n < sizeof fused_rows / sizeof *fused_rows; n++)
-        if (r[n].code == code)
-            return r[n].run;
+    static const struct {
+        uint16_t code;
+        quick_row_fn run[2]; /* by `fused` */
+    } parts[] = {
+        {QUICK_add_f32, {parts_add, parts_add}},
+        {QUICK_sub_f32, {parts_sub, parts_sub}},
+        {QUICK_mul_f32, {parts_mul, parts_mul}},
+        {QUICK_div_f32, {parts_div, parts_div}},
+        {QUICK_multiply_add, {parts_multiply_add, parts_fused_multiply_add}},
+    };
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+        if (parts[p].code == code)
+            return parts[p].run[fused];
     return code < QUICK_end ? rows[code] : NULL;
 }
