@@ -136,8 +136,13 @@ struct value *compose_norm(struct compose *c, struct node *n)
     struct value *a;
     for (int i = 0; i < (n->op == OP_mul ? 2 : 1); i++) {
         bool divided = n->op == OP_div ? is_root(n->in[1], &a) : is_inverse_root(n->in[!i], &a);
-        if (divided && find_statistics(n->in[i], a, &s))
-            return emit_norm(c, n, &s);
+        if (divided && find_statistics(n->in[i], a, &s)) {
+            if (value_count_uses(n->in[n->op == OP_div ? 1 : !i]) == 1)
+                return emit_norm(c, n, &s);
+            why(c->o, n, "compose.norm-shared",
+                "is a normalisation whose statistics others need too: they are not computed twice");
+            return NULL;
+        }
         struct node *sum = n->op == OP_div ? made_by(n->in[1], OP_add) : NULL;
         for (int k = 0; sum && k < 2; k++)
             if (is_root(sum->in[k], &a) && find_statistics(n->in[0], a, &s))
