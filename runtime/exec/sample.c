@@ -52,12 +52,28 @@ static void take(const struct program *p, int64_t *symbols, int64_t size)
     }
 }
 
+/* Symbols that guards want to be what other symbols make: those sizes. */
+static void follow(const struct program *p, int64_t *symbols)
+{
+    for (int i = 0; i < p->nguards; i++) {
+        const struct guard *g = &p->guards[i];
+        const int a = dim_as_symbol(&p->dims, g->a), b = dim_as_symbol(&p->dims, g->b);
+        if (g->region || g->kind != GUARD_EQUAL || dim_is_runtime(&p->dims, g->a) || dim_is_runtime(&p->dims, g->b))
+            continue;
+        if (a >= 0)
+            symbols[a] = dim_eval(&p->dims, symbols, g->b);
+        else if (b >= 0)
+            symbols[b] = dim_eval(&p->dims, symbols, g->a);
+    }
+}
+
 void sample_sizes(const struct program *p, int64_t *symbols)
 {
     static const int16_t sizes[] = {1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096};
     for (int least = 1; least >= 0; least--) /* without tensors that are empty, where that can be */
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             take(p, symbols, sizes[i]);
+            follow(p, symbols);
             if (guards_hold(p, symbols) && slots_fit(p, symbols, least))
                 return;
         }

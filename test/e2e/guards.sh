@@ -129,6 +129,51 @@ for file in bounded.hlo limited.mlir; do
     "$xcc" $file -q --shape x=7,4 -o x.neff || failed "$file: a size within the bound is refused"
 done
 
+# What JAX's exports demand of sizes, which it computes by floor division and remainder, written with truncating ones.
+cat >halves.mlir <<'END'
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %f = stablehlo.constant dense<3.0> : tensor<f32>
+  %n32 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %n = stablehlo.convert %n32 : (tensor<i32>) -> tensor<i64>
+  %q = stablehlo.divide %n, %two : tensor<i64>
+  %sn = stablehlo.sign %n : tensor<i64>
+  %st = stablehlo.sign %two : tensor<i64>
+  %signs = stablehlo.compare NE, %sn, %st, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %r = stablehlo.remainder %n, %two : tensor<i64>
+  %rest = stablehlo.compare NE, %r, %zero, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %below = stablehlo.and %signs, %rest : tensor<i1>
+  %less = stablehlo.subtract %q, %one : tensor<i64>
+  %half = stablehlo.select %below, %less, %q : tensor<i1>, tensor<i64>
+  %rn = stablehlo.compare LT, %r, %zero, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %tn = stablehlo.compare LT, %two, %zero, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %apart = stablehlo.compare NE, %rn, %tn, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %both = stablehlo.and %apart, %rest : tensor<i1>
+  %more = stablehlo.add %r, %two : tensor<i64>
+  %mod = stablehlo.select %both, %more, %r : tensor<i1>, tensor<i64>
+  %even = stablehlo.compare EQ, %mod, %zero, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%even, %mod) {api_version = 2 : i32, error_message = "Expected an even size.", has_side_effect = true} : (tensor<i1>, tensor<i64>) -> ()
+  %m32 = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %m = stablehlo.convert %m32 : (tensor<i32>) -> tensor<i64>
+  %same = stablehlo.compare EQ, %m, %half, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%same, %m, %half) {api_version = 2 : i32, error_message = "Expected half.", has_side_effect = true} : (tensor<i1>, tensor<i64>, tensor<i64>) -> ()
+  %shape = stablehlo.reshape %half : (tensor<i64>) -> tensor<1xi64>
+  %b = stablehlo.dynamic_broadcast_in_dim %f, %shape, dims = [] : (tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+  %z = stablehlo.add %y, %b : tensor<?xf32>
+  return %z : tensor<?xf32>
+}
+END
+guarded halves "the model needs mod(x_0,2) = 0" "6 3" "7 3" mlir
+guarded halves "the model needs y_0 = floordiv(x_0,2)" "6 3" "6 2" mlir
+"$xrun" halves.neff --random >result.txt || failed "made-up sizes that an assertion wants: $(cat result.txt)"
+"$xdump" halves.neff | grep -q 'while running' && failed "halves: sizes that only running tells"
+sed 's/%even = .*/%even = stablehlo.or %apart, %rest : tensor<i1>/' halves.mlir >odd.mlir
+"$xcc" odd.mlir -o odd.neff 2>said.txt || failed "an assertion that is no comparison"
+grep -q "shape assertion is no comparison of sizes, and is not checked: Expected an even size" said.txt ||
+    failed "nothing said of an assertion that is not checked: $(cat said.txt)"
+
 # A pass that removes or rewrites the node keeps what it assumed; so does the text of the graph.
 model gone '  %c0 = const i64[3] {0, 2, 4}
   %1: f32[*] = reshape(%0, %c0) @"/gone"

@@ -1,6 +1,6 @@
 /*
  * shape_assertion: what a shape-polymorphic export of JAX demands of sizes. A comparison of sizes
- * is a guard of the archive; other conditions are left to the guards that operators make.
+ * is a guard of the archive; a warning tells of other conditions, which are left to the guards that operators make.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -45,6 +45,13 @@ static bool guard(struct hlo_lower *l, int kind, dim_t a, dim_t b)
     return true;
 }
 
+static bool not_checked(struct hlo_lower *l)
+{
+    if (!diag_failed(l->b->d))
+        warn(l->b->d, "a shape assertion is no comparison of sizes, and is not checked: %s", demand(l));
+    return !diag_failed(l->b->d);
+}
+
 bool hlo_shape_assertion(struct hlo_lower *l)
 {
     const struct value *v = h_in(l, 0);
@@ -56,7 +63,7 @@ bool hlo_shape_assertion(struct hlo_lower *l)
         v = v->def->in[0];
     const struct node *n = v ? v->def : NULL;
     if (!n || n->nin != 2 || !size_of(n->in[0], &a) || !size_of(n->in[1], &b))
-        return !diag_failed(l->b->d);
+        return not_checked(l);
     struct dim_table *t = &l->b->g->dims;
     switch (n->op) {
     case OP_eq:
@@ -70,6 +77,6 @@ bool hlo_shape_assertion(struct hlo_lower *l)
     case OP_lt:
         return guard(l, GUARD_AT_MAX, dim_add(t, a, 1), b);
     default:
-        return true;
+        return not_checked(l);
     }
 }

@@ -6,6 +6,8 @@
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
+#include "neff/core/guard.h"
+#include "passes/ir/guards.h"
 
 #include <string.h>
 
@@ -134,6 +136,20 @@ static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
 
 /* ---- windows as long as their dimension ---- */
 
+/* Whether a window is as long as its dimension: of two expressions, the archive is for sizes where they are equal. */
+static bool as_long_as(struct hlo_lower *l, dim_t window, dim_t n)
+{
+    struct guard g = {.kind = GUARD_EQUAL, .dimension = -1, .a = window, .b = n,
+                      .what = "a window that is to be as long as its dimension"};
+    if (window == n || guard_is_certain(&l->b->g->dims, GUARD_EQUAL, window, n))
+        return true;
+    if (dim_is_const(window) && dim_is_const(n))
+        return false;
+    g.node = l->i->name;
+    graph_add_guard(l->b->g, &g, l->b->r, NULL);
+    return true;
+}
+
 /* The only dimension with a window of other than one element; -1 when windows are of another kind.
  */
 static int running_axis(struct hlo_lower *l, const struct dynamic_window *w, bool *down)
@@ -146,14 +162,13 @@ static int running_axis(struct hlo_lower *l, const struct dynamic_window *w, boo
             return -1;
         if (w->v[SIZES][k] == 1 && !low && !high)
             continue;
-        dim_t n = x->type.dims[k], before = dim_sub(&l->b->g->dims, n, 1);
+        dim_t before = dim_sub(&l->b->g->dims, w->v[SIZES][k], 1);
         *down = low == 0;
-        if (axis >= 0 || w->v[SIZES][k] != n || (*down ? high : low) != before ||
-            (*down ? low : high) != 0)
+        if (axis >= 0 || (*down ? high : low) != before || (*down ? low : high) != 0)
             return -1;
         axis = k;
     }
-    return axis;
+    return axis >= 0 && as_long_as(l, w->v[SIZES][axis], x->type.dims[axis]) ? axis : -1;
 }
 
 static struct value *as_given(struct hlo_lower *l, const struct dynamic_window *w, int k, struct value *made)

@@ -151,10 +151,12 @@ bool hlo_lower_bitcast_convert(struct hlo_lower *l)
 /* A scalar condition picks one array; it broadcasts. Tuples are picked leaf by leaf. */
 bool hlo_lower_select(struct hlo_lower *l)
 {
-    for (int k = 0; k < l->out.count; k++)
-        l->out.v[k] = h_elementwise(
-            l, OP_where, (struct value *[]){h_in(l, 0), l->operands[1].v[k], l->operands[2].v[k]},
-            3, NULL);
+    for (int k = 0; k < l->out.count; k++) {
+        struct value *yes = l->operands[1].v[k], *no = l->operands[2].v[k];
+        l->out.v[k] = hlo_is_floor_of_sizes(l, h_in(l, 0), yes, no)
+                          ? no
+                          : h_elementwise(l, OP_where, (struct value *[]){h_in(l, 0), yes, no}, 3, NULL);
+    }
     return !diag_failed(l->b->d);
 }
 
