@@ -1,4 +1,4 @@
-"""Tiles that are larger than a run may have tiles lie in HBM."""
+"""Tiles for which there is no room: smaller, in the memory of others, or in HBM."""
 from __future__ import annotations
 
 import os
@@ -120,6 +120,44 @@ class Spill(Case):
                 with self.assertWarnsRegex(NkiWarning, "no room beside what lives with it: its tiles are kept in HBM"):
                     got = nki.jit(columns_from_end.func)(x)
                 self.close(got, want, 1e-4, 1e-3)
+
+    def test_lists_used_one_after_the_other(self) -> None:
+        """They have one memory already: it is smaller when both are."""
+        def twice(x):
+            out = nl.ndarray((2,) + x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            for k in nl.static_range(2):
+                rows = nl.ndarray((N, nl.par_dim(128), 256), dtype=x.dtype)
+                for i in nl.affine_range(N):
+                    rows[i] = nl.load(x[nl.ds(i * 128, 128), :])
+                    nl.store(out[k, nl.ds(i * 128, 128), :], rows[i] * (k + 1.0))
+            return out
+
+        sizes = []
+
+        def fit_cache(t: Any) -> None:
+            _shrink_fit_cache(t)
+            sizes.append(_shrink.bytes_on_chip(t))
+
+        _shrink_fit_cache = _shrink.fit_cache
+        x = np.random.RandomState(4).rand(N * 128, 256).astype(np.float32)
+        with mock.patch.object(_shrink, "_CACHE", 300 << 10), mock.patch.object(_shrink, "fit_cache", fit_cache):
+            self.close(nki.jit(twice)(x), np.stack([x, 2 * x]))
+        self.assertLessEqual(sizes[0], 300 << 10)
+
+    def test_sums_take_the_memory_of_terms(self) -> None:
+        """Two sums of eight terms each: a sum lies where the last one was, or there is no room."""
+        def sums(x):
+            out, t = nl.ndarray((2,) + x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.load(x)
+            for k in range(2):
+                total = t * 1.0
+                for n in range(2, 9):
+                    total = total + t * float(n + k)
+                nl.store(out[k], total)
+            return out
+
+        x = np.random.RandomState(3).rand(128, 12000).astype(np.float32)
+        with mock.patch.dict(os.environ, {"XCC_NKI_TARGET": "trn1"}):
+            self.close(nki.jit(sums)(x), np.stack([36 * x, 43 * x]), 1e-5, 1e-5)
 
     def test_lists_of_masked_products(self) -> None:
         r = np.random.RandomState(2)

@@ -91,16 +91,31 @@ def _give(t: Trace, old: Object, new: Object) -> None:
                     r.operands[name].cut = o.cut
 
 
+def _joined(a: List[Life], b: List[Life]) -> List[Life]:
+    """Lives of both in one memory; what is handed over lives on."""
+    out: List[Life] = []
+    for first, last in sorted(a + b):
+        if out and out[-1][1] == first:
+            out[-1] = (out[-1][0], last)
+        else:
+            out.append((first, last))
+    return out
+
+
 def share(t: Trace) -> bool:
-    """Whether one of the largest tiles that can took the memory of another."""
+    """Whether tiles took the memory of others: of the largest tiles where that goes all that can."""
     uses = _uses(t)
     lives = {o: found for o, found in ((o, _lives(mine)) for o, mine in uses.items()) if found}
     tiles = sorted(lives, key=lambda o: (-o.elements * o.dtype.itemsize, o.uid))
+    size = 0
     for k, host in enumerate(tiles):
+        if host.elements * host.dtype.itemsize < size:
+            break
         for o in tiles[k + 1:]:
-            alike = (o.shape, o.dtype) == (host.shape, host.dtype) and uses[o][0].record.open == uses[host][0].record.open
-            if alike and o.elements > 1 and _apart(t, host, lives[host], o, lives[o]):
+            alike = o in lives and (o.shape, o.dtype) == (host.shape, host.dtype) and uses[o][0].record.open == uses[host][0].record.open
+            if host in lives and alike and o.elements > 1 and _apart(t, host, lives[host], o, lives[o]):
                 _give(t, o, host)
+                lives[host] = _joined(lives[host], lives.pop(o))
                 t.notes.append("one memory: tile '%s' takes that of '%s'" % (o.name, host.name))
-                return True
-    return False
+                size = host.elements * host.dtype.itemsize
+    return size > 0

@@ -343,12 +343,10 @@ def bytes_on_chip(t: Trace) -> int:
 
 def fit_cache(t: Trace) -> None:
     """Makes tiles smaller until all of them are no more than the machine's memory, as far as that goes."""
-    if bytes_on_chip(t) <= _CACHE:
-        return
-    split(t)
-    room, done = _CACHE - bytes_on_chip(t), True
-    while room < 0 and done:
-        done = False
+    done = True
+    while done and bytes_on_chip(t) > _CACHE:
+        done = split(t)
+        room = _CACHE - bytes_on_chip(t)  # of tiles that share memory, one that gets smaller may give less
         for o, accesses in list(_tiles(t)):
             if room < 0 and _contracted(t, o, accesses):
                 room += _bytes(o) - _bytes(t.objects[-1])
