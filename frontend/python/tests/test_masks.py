@@ -1,7 +1,10 @@
 """Masks that leave some rows without an element, or no row at all: what is written there before stays."""
 from __future__ import annotations
 
+import os
+import warnings
 from typing import Any, Callable, Dict, Tuple
+from unittest import mock
 
 from support import Case, main, np
 
@@ -92,6 +95,43 @@ class EmptiedRows(Case):
 
         p, f = np.mgrid[0:SHAPE[0], 0:SHAPE[1]]
         self.same(nki.jit(kernel)(X), np.where(p + f < 24, X, EMPTY).T)
+
+    def test_factors_of_several_dims(self) -> None:
+        """Columns of stationary under a condition, beside a moving factor of two free dims."""
+        def kernel(x: Any, w: Any) -> Any:
+            out = nl.ndarray((200, 3, 40), dtype=nl.float32, buffer=nl.shared_hbm)
+            images, filters = nl.load(x), nl.load(w)
+            k, h, f = nl.arange(8)[:, None, None], nl.arange(3)[None, :, None], nl.arange(40)[None, None, :]
+            rows, columns = nl.arange(128)[:, None, None], nl.arange(128)[None, :]
+            for i in nl.affine_range(2):
+                sums = nl.zeros((128, 3, 40), dtype=nl.float32, buffer=nl.psum)
+                for _ in nl.affine_range(2):
+                    c = i * 128 + columns
+                    some = filters[nl.arange(8)[:, None], c]
+                    sums[rows, h, f] += nisa.nc_matmul(some[c < 200], images[k, h, f])
+                nl.store(out[i * 128 + rows, h, f], nl.copy(sums), mask=i * 128 + rows < 200)
+            return out
+
+        r = np.random.RandomState(5)
+        x, w = r.randn(8, 3, 40).astype(np.float32), r.randn(8, 200).astype(np.float32)
+        self.close(nki.jit(kernel)(x, w), 2 * np.einsum("khf,kc->chf", x, w), 1e-5, 1e-4)
+
+    def test_factors_without_their_first_rows(self) -> None:
+        """Strict targets multiply from partition 0 on: what a mask leaves is moved there."""
+        def kernel(x: Any, y: Any) -> Any:
+            out = nl.ndarray((16, 32), dtype=nl.float32, buffer=nl.shared_hbm)
+            k, m, n = nl.arange(24)[:, None], nl.arange(16)[None, :], nl.arange(32)[None, :]
+            a, b = nl.load(x), nl.load(y)
+            sums = nisa.nc_matmul(a[k, m][k >= 5], b[k, n][k >= 5])
+            nl.store(out, nl.copy(sums))
+            return out
+
+        r = np.random.RandomState(6)
+        x, y = r.randn(24, 16).astype(np.float32), r.randn(24, 32).astype(np.float32)
+        for target in "cpu", "trn1", "trn2":
+            with self.subTest(target=target), mock.patch.dict(os.environ, {"XCC_NKI_TARGET": target}), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.close(nki.jit(kernel)(x, y), x[5:].T @ y[5:], 1e-5, 1e-4)
 
 
 if __name__ == "__main__":

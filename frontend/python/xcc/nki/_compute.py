@@ -586,9 +586,14 @@ def product(stationary: object, moving: object, api: str = "nisa.nc_matmul", mas
         emit_matmul(dst, s, m, api, 0, mask)
         region: Optional[Region] = region_of(mask, shape) if mask is not None else None
     else:
-        regions = product_regions(mask, s.factor_mask, m.factor_mask, shape_on_chip(s), shape_on_chip(m), api)
+        second = shape_on_chip(m)
+        if len(second) > 2 and mask is not None:
+            raise error(api, "a factor with a condition, one of shape %s and mask= at once: give the conditions in one of the two ways" % (second,), NkiTypeError)
+        regions = product_regions(mask, s.factor_mask, m.factor_mask, shape_on_chip(s), (second[0], math.prod(second[1:])), api)
         emit_matmul(dst, s.like(s.offset, s.dims), m.like(m.offset, m.dims), api, 0, None, regions)
         region = regions[0]
+        if region is not None and len(second) > 2:
+            region = region.along(shape, [0] + [None] * (len(second) - 1))
     if region is not None and not region.trivial:
         dst.region = region
     return dst

@@ -34,7 +34,8 @@ def stage(t: Trace) -> None:
 
 
 def _is_moved(r: Instruction) -> bool:
-    return r.name in _ROWWISE and (r.api in _MOVED or any(o.cut for o in r.operands.values()))
+    cut = any(o.cut for o in r.operands.values())
+    return r.name in _ROWWISE and (cut or r.api in _MOVED) or r.name == "nc_matmul" and cut
 
 
 def warn_of_starts(t: Trace) -> None:
