@@ -364,6 +364,29 @@ else:
         else:
             self.assertRaises(TypeError, np.dtype, nl.bfloat16)
 
+    def test_names_of_older_kernels(self) -> None:
+        """tile.shape_2d, tile.as_tile(), sync_program without axes, numbers of programs along several axes."""
+        from neuronxcc.nki.language.iterators import sync_program
+
+        def kernel(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            t = nl.load(x)
+            rows, columns = t.shape_2d
+            sums = nl.ndarray((nl.par_dim(rows), 1), dtype=x.dtype).as_tile()
+            nisa.activation_reduce(op=np.square, data=t, reduce_op=np.add, reduce_res=sums)
+            with sync_program(()):
+                mean = nl.multiply(sums, nl.num_programs([0, 1]) / columns)
+            half = nl.program_id(0) * 2 + nl.program_id(1)
+            k, f = nl.arange(32)[:, None], nl.arange(12)[None, :]
+            nl.store(out[half * 32 + k, f], nl.multiply(t.reshape((128, 12))[half * 32 + k, f], mean[half * 32 + k, 0]))
+            return out
+
+        x = np.random.RandomState(7).rand(128, 12).astype(np.float32)
+        self.close(nki.jit(kernel)[2, 2](x), x * np.square(x).sum(1, keepdims=True) * 4 / 12, 1e-5, 1e-5)
+        with self.assertRaisesRegex(nki.NkiError, "sync_program: waits for the programs along axes \\(0,\\)"):
+            with sync_program((0,)):
+                self.fail("it cannot wait")
+
 
 if __name__ == "__main__":
     main()

@@ -70,7 +70,7 @@ def _enums(root: str, isa: types.ModuleType, language: types.ModuleType) -> None
 def install_beta1(package: types.ModuleType) -> None:
     """neuronxcc -> neuronxcc.nki and its modules."""
     from xcc import nki
-    from xcc.nki._cores import core_barrier, sendrecv
+    from xcc.nki._cores import core_barrier, sendrecv, sync_program
     from xcc.nki._probe import do_while
 
     package.__dict__.setdefault("__version__", "2.0.0+xcc")
@@ -89,6 +89,7 @@ def install_beta1(package: types.ModuleType) -> None:
         setattr(owner, name.rsplit(".", 1)[-1], m)
     private = _absent(sys.modules["%s.nki._private" % package.__name__], "private_api")
     private.do_while, private.sendrecv, private.core_barrier = do_while, sendrecv, core_barrier  # type: ignore[attr-defined]
+    sys.modules["%s.nki.language.iterators" % package.__name__].sync_program = sync_program  # type: ignore[attr-defined]
     _enums("%s.nki" % package.__name__, nki.isa, nki.language)
     for name in ("isa", "language", "compiler"):  # as packages, for modules below them
         getattr(nki, name).__dict__.setdefault("__path__", [])

@@ -5,11 +5,12 @@ each does up to the second, and so on: one core runs both. What they exchange is
 """
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Tuple
+import contextlib
+from typing import Any, Iterator, List, Sequence, Tuple
 
 from ._compute import emit_binary
 from ._core import emit_copy, result, shape_on_chip
-from ._errors import NkiError, NkiTypeError, error
+from ._errors import NkiError, NkiNotSupported, NkiTypeError, error
 from ._index import NeedValue
 from ._mask import region_of
 from ._ops import op_name
@@ -35,6 +36,14 @@ def _meet(api: str, receives: int = -1) -> Meeting:
 def core_barrier(data: Any = None, cores: Any = (0, 1), engine: Any = None, name: Any = None, **kw: Any) -> None:
     """Each program goes on when both have come here: what one stored to HBM before, the other reads after."""
     _meet("core_barrier")
+
+
+@contextlib.contextmanager
+def sync_program(axes: Sequence[int] = ()) -> Iterator[None]:
+    """What stands in it is computed once for all programs along axes; here for kernels whose programs share nothing."""
+    if axes:
+        raise error("sync_program", "waits for the programs along axes %s, which needs AWS's compiler; without axes it works" % (tuple(axes),), NkiNotSupported)
+    yield
 
 
 def sendrecv(src: View, dst: View, send_to_rank: Any, recv_from_rank: Any, pipe_id: Any = 0, dma_engine: Any = None, name: Any = None,

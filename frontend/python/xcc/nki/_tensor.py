@@ -152,6 +152,16 @@ class View:
             step *= c
         return True
 
+    @property
+    def shape_2d(self) -> Tuple[int, int]:
+        """Partitions, and elements in each of them."""
+        rows, *free = self.shape or (1,)
+        return rows, math.prod(free)
+
+    def as_tile(self) -> "View":
+        """The tile itself, as older kernels ask for it."""
+        return self
+
     def is_indirect(self) -> bool:
         """Whether a tile or a register chooses what is seen."""
         return self.index is not None or self.scalar_index is not None

@@ -416,15 +416,13 @@ def program_id(axis: Any = 0, **kw: Any) -> Any:
 
 
 def num_programs(axes: Any = None, **kw: Any) -> Any:
-    """How many programs the grid has along an axis (or axes; all: a tuple)."""
+    """How many programs the grid has along an axis, along several, or in all."""
     g = _need_trace("nl.num_programs").grid
-    if "axis" in kw:
-        axes = kw["axis"]
+    axes = kw.get("axis", axes)
     if axes is None:
-        return g if len(g) > 1 else (g[0] if g else 1)
-    if isinstance(axes, (tuple, list)):
-        return tuple(g[a] if a < len(g) else 1 for a in axes)
-    return g[_to_int(axes)] if _to_int(axes) < len(g) else 1
+        axes = range(len(g))
+    along = [_to_int(a) for a in axes] if isinstance(axes, (tuple, list, range)) else [_to_int(axes)]
+    return math.prod(g[a] if a < len(g) else 1 for a in along)
 
 
 def program_ndim() -> int:
