@@ -256,7 +256,9 @@ static void touch_hbm(struct tracker *t, const struct ap *a, bool all, bool writ
         return;
     struct cells *c = &t->slots[root];
     if (!c->cells) {
-        int64_t bytes = slot_bytes(&t->p->slots[root]), one = bytes / MAX_CELLS > CELL ? bytes / MAX_CELLS : CELL;
+        int64_t bytes = slot_bytes(&t->p->slots[root]), one = CELL;
+        while (bytes / one > MAX_CELLS)
+            one *= 2; /* what begins at such a place has no cell in common with what ends there */
         make_cells(t, c, bytes < 1 ? 1 : bytes / one + 1, bytes < 1 ? INT64_MAX : one);
     }
     dim_t moved = s->kind == SLOT_VIEW ? s->offset : 0;

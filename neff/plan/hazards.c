@@ -119,16 +119,49 @@ static bool unsatisfied(struct checker *c, int i, int semaphore, int64_t value, 
                      : "which may wait for this one: a deadlock, or an order that is not legal");
 }
 
+/* In a last iteration there may be nothing left to do. */
+static bool touches_nothing(const struct checker *c, const struct insn *n)
+{
+    for (int a = 0; a < insn_info(n->op)->naps; a++)
+        if (n->ap[a].mem != MEM_NONE && box_of(&c->memory, &n->ap[a]).total)
+            return false;
+    return true;
+}
+
+/* Which of an instruction's waits order what nothing else does, its other waits neither. */
+static void note_useful(struct checker *c, int i)
+{
+    const struct insn *n = &c->k->insns[i];
+    for (int w = 0; w < n->nwaits && !touches_nothing(c, n); w++) {
+        struct progress others = c->tracks[n->engine];
+        const struct progress *own = NULL;
+        for (int x = 0; x < n->nwaits; x++) {
+            int64_t value = hazard_value(&c->memory, &n->wait[x].value);
+            if (value <= 0 || value > c->semaphores[n->wait[x].semaphore].n)
+                continue;
+            const struct progress *p = &c->semaphores[n->wait[x].semaphore].clocks[value - 1];
+            if (x == w)
+                own = p;
+            else
+                join(&others, p);
+        }
+        if (own && join(&others, own))
+            c->limits->trace->useful[i * MAX_SYNC + w] = 1;
+    }
+}
+
 static bool wait(struct checker *c, int i)
 {
     const struct insn *n = &c->k->insns[i];
+    if (c->limits->trace)
+        note_useful(c, i);
     for (int w = 0; w < n->nwaits; w++) {
         const struct signal_list *s = &c->semaphores[n->wait[w].semaphore];
         int64_t value = hazard_value(&c->memory, &n->wait[w].value);
         if (value > s->n)
             return unsatisfied(c, i, n->wait[w].semaphore, value, s->n);
-        if (value > 0 && join(&c->tracks[n->engine], &s->clocks[value - 1]) && c->limits->trace)
-            c->limits->trace->useful[i * MAX_SYNC + w] = 1;
+        if (value > 0)
+            join(&c->tracks[n->engine], &s->clocks[value - 1]);
     }
     return true;
 }

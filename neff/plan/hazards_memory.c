@@ -248,7 +248,7 @@ void hazard_memory_init(struct hazard_memory *m)
         int64_t row = dim_value(m->values, t->elements) * (int64_t)dtype_bytes(t->dtype);
         int64_t partitions = dim_value(m->values, t->partitions);
         if (t->address < 0) {
-            m->loose[i] = (struct tile_map){partitions, row, NULL};
+            m->loose[i] = (struct tile_map){.partitions = partitions, .row = row};
             continue;
         }
         struct tile_map *map = &m->placed[t->mem];
@@ -257,16 +257,26 @@ void hazard_memory_init(struct hazard_memory *m)
     }
 }
 
-/* Where a tile's grains are noted: the first, and how many from one partition to the next. */
-static uint16_t *map_of(const struct hazard_memory *m, int tile, int64_t *partition)
+/* Partitions that have been touched alike share one row of owners: mostly all of them. */
+static void open_map(const struct hazard_memory *m, struct tile_map *map)
 {
-    const struct tile *t = &m->k->tiles[tile];
-    struct tile_map *map = t->address < 0 ? &m->loose[tile] : (struct tile_map *)&m->placed[t->mem];
-    if (!map->owner)
-        map->owner =
-            ARENA_ARRAY(m->arena, uint16_t, map->partitions * (map->row / m->grain + 1) + 1);
-    *partition = map->row / m->grain + 1;
-    return map->owner + (t->address < 0 ? 0 : t->address / m->grain);
+    uint16_t *row = ARENA_ARRAY(m->arena, uint16_t, map->row / m->grain + 1);
+    map->rows = ARENA_ARRAY(m->arena, uint16_t *, map->partitions + 1);
+    map->starts = ARENA_ARRAY(m->arena, bool, map->partitions + 1);
+    for (int64_t p = 0; p <= map->partitions; p++)
+        map->rows[p] = row;
+}
+
+/* From p on partitions have a row of their own. */
+static void split_at(const struct hazard_memory *m, struct tile_map *map, int64_t p)
+{
+    if (p <= 0 || p >= map->partitions || map->starts[p])
+        return;
+    uint16_t *row = arena_copy(m->arena, map->rows[p], sizeof *row * (size_t)(map->row / m->grain + 1));
+    map->starts[p] = true;
+    do
+        map->rows[p++] = row;
+    while (p < map->partitions && !map->starts[p]);
 }
 
 /* Elements side by side at the end of a walk. */
@@ -282,20 +292,54 @@ static int64_t inner_run(const struct box *b, int64_t row)
     return within ? b->count[last] : 1;
 }
 
+/* Whether the pattern touches the same of partitions [*first, *end), each as a whole: *columns, of one of them. */
+static bool is_regular(const struct box *b, int64_t row, int64_t *first, int64_t *end, struct box *columns)
+{
+    int64_t last = b->offset % row;
+    *columns = *b;
+    columns->offset = last, *first = b->offset / row, *end = *first + 1;
+    for (int i = 0; i < b->rank; i++) {
+        if (b->step[i] == row && b->count[i] > 1) {
+            if (*end > *first + 1)
+                return false;
+            *end = *first + b->count[i], columns->count[i] = 1;
+        } else if (b->step[i] < 0) {
+            return false;
+        } else {
+            last += b->step[i] * (b->count[i] - 1);
+        }
+    }
+    return last < row;
+}
+
 /* A walk over the owners of what a pattern of a tile touches, run by run. */
 struct owner_walk {
-    uint16_t *map, owner; /* the tile's own mark */
+    struct tile_map *map;
+    uint16_t owner;       /* the tile's own mark */
     struct box outer;     /* one element of it a run */
-    int64_t row, partition, grains, run, at[MAX_AP_RANK], element;
+    int64_t row, grains, run, start, at[MAX_AP_RANK], element; /* start: grains before the tile's first */
+    int64_t first, end; /* partitions of which the walk is done for one of each row */
+    bool regular;
 };
 
 static struct owner_walk owner_walk(const struct hazard_memory *m, const struct box *b)
 {
-    struct owner_walk w = {.owner = (uint16_t)(b->tensor + 1), .outer = *b, .element = b->offset};
-    w.row = tile_row(m, b);
-    w.map = map_of(m, b->tensor, &w.partition);
-    w.grains = b->size / m->grain;
-    w.run = inner_run(b, w.row);
+    const struct tile *t = &m->k->tiles[b->tensor];
+    struct owner_walk w = {.owner = (uint16_t)(b->tensor + 1), .row = tile_row(m, b), .grains = b->size / m->grain};
+    w.map = t->address < 0 ? &m->loose[b->tensor] : (struct tile_map *)&m->placed[t->mem];
+    w.start = t->address < 0 ? 0 : t->address / m->grain;
+    if (!w.map->rows)
+        open_map(m, w.map);
+    w.regular = is_regular(b, w.row, &w.first, &w.end, &w.outer);
+    if (w.regular) {
+        split_at(m, w.map, w.first), split_at(m, w.map, w.end);
+    } else {
+        w.outer = *b;
+        for (int64_t p = b->low / w.row; p <= (b->high - 1) / w.row + 1; p++)
+            split_at(m, w.map, p);
+    }
+    w.element = w.outer.offset;
+    w.run = inner_run(&w.outer, w.row);
     if (w.run > 1)
         w.outer.count[b->rank - 1] = 1;
     return w;
@@ -303,12 +347,20 @@ static struct owner_walk owner_walk(const struct hazard_memory *m, const struct 
 
 static uint16_t *owners(const struct owner_walk *w)
 {
-    return w->map + w->element / w->row * w->partition + w->element % w->row * w->grains;
+    int64_t partition = w->regular ? w->first : w->element / w->row;
+    return w->map->rows[partition] + w->start + w->element % w->row * w->grains;
 }
 
 static bool next_run(struct owner_walk *w)
 {
-    return box_next(&w->outer, w->at, &w->element);
+    if (box_next(&w->outer, w->at, &w->element))
+        return true;
+    if (!w->regular)
+        return false;
+    do
+        w->first++;
+    while (w->first < w->end && !w->map->starts[w->first]);
+    return w->first < w->end;
 }
 
 static void set_owner(const struct hazard_memory *m, const struct box *b, bool own)

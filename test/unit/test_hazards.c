@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-static const struct hazard_limits limits = {.insns = 1500, .points = 2};
+static const struct hazard_limits limits = {.insns = 20000, .points = 2};
 
 struct hazard_subject {
     struct program *p;
@@ -22,7 +22,7 @@ struct hazard_subject {
     int64_t *values;
     struct arena arena;
     uint8_t *executed, *useful; /* hazard_trace of the sound kernel */
-    int planted[16], missed[16];
+    int planted[16], missed[16], harmless[16];
     bool print;
 };
 
@@ -57,15 +57,156 @@ static bool sound(const struct hazard_subject *s, struct diag *d)
     return kernel_is_sound(s->p, s->k, s->m, s->values, &limits, d);
 }
 
-/* The program as it is now has the fault. */
+/* ---- what a plant changes, found in another way than by the checker's clocks ---- */
+
+/* One execution of an instruction at the first point of the grid, and what is over when it begins: a bit each, of those
+ * before it in the kernel's order. */
+struct executed {
+    int insn;
+    int64_t vars[MAX_VARS];
+    uint8_t *over;
+};
+struct order {
+    const struct hazard_subject *s;
+    struct executed *events;
+    int n, cap;
+    struct arena arena;
+};
+
+/* From an instruction to the end of its loop, or of the kernel; run: not at all, but where that is. */
+static int list_events(struct order *o, int i, int64_t *vars, bool run)
+{
+    const struct kernel *k = o->s->k;
+    for (; i < k->ninsns && k->insns[i].op != INSN_end; i++) {
+        const struct insn *n = &k->insns[i];
+        if (n->op == INSN_loop) {
+            struct hazard_memory m = {.p = o->s->p, .k = k, .values = o->s->values, .vars = vars};
+            int64_t count = hazard_value(&m, &n->imm[IMM(loop, count)]), t = 0;
+            int var = (int)n->imm[IMM(loop, var)].base, body = i + 1;
+            do {
+                vars[var] = t;
+                i = list_events(o, body, vars, run && t < count);
+            } while (++t < count);
+        } else if (run) {
+            ARENA_GROW(&o->arena, o->events, o->n, o->cap);
+            o->events[o->n] = (struct executed){.insn = i};
+            memcpy(o->events[o->n++].vars, vars, sizeof o->events->vars);
+        }
+    }
+    return i;
+}
+
+static const struct insn *insn_of(const struct order *o, int event)
+{
+    return &o->s->k->insns[o->events[event].insn];
+}
+
+static bool meet(const struct order *o, int a, int b)
+{
+    const struct insn *x = insn_of(o, a), *y = insn_of(o, b);
+    struct hazard_memory m = {
+        .p = o->s->p, .k = o->s->k, .values = o->s->values, .vars = o->events[a].vars};
+    for (int i = 0; i < insn_info(x->op)->naps; i++)
+        for (int j = 0; j < insn_info(y->op)->naps; j++) {
+            if (x->ap[i].mem == MEM_NONE || y->ap[j].mem == MEM_NONE ||
+                (insn_info(x->op)->ap[i].access == 'r' && insn_info(y->op)->ap[j].access == 'r'))
+                continue;
+            struct ap p = insn_touched(x, i), q = insn_touched(y, j);
+            m.vars = o->events[a].vars;
+            struct box one = box_of(&m, &p);
+            m.vars = o->events[b].vars;
+            struct box other = box_of(&m, &q);
+            if (boxes_meet(&m, &one, &other))
+                return true;
+        }
+    return false;
+}
+
+static void is_over(struct order *o, int event, int other)
+{
+    uint8_t *over = o->events[event].over;
+    for (int i = 0; i < o->n; i++)
+        over[i] |= o->events[other].over[i];
+    over[other] = 1;
+}
+
+/* Transfers of a queue complete one after the other. */
+static void transfer_is_over(struct order *o, int event, int transfer)
+{
+    for (int e = 0; e <= transfer; e++)
+        if (insn_of(o, e)->engine == insn_of(o, transfer)->engine && insn_is_transfer(insn_of(o, e)))
+            is_over(o, event, e);
+}
+
+static void signals_are_over(struct order *o, int event, int semaphore, int64_t count)
+{
+    for (int e = 0; e < event && count > 0; e++)
+        for (int x = 0; x < 2 && count > 0; x++) {
+            if (insn_of(o, e)->signal[x] != semaphore)
+                continue;
+            count--;
+            if (o->s->m->strict && insn_is_transfer(insn_of(o, e)))
+                transfer_is_over(o, event, e);
+            else
+                is_over(o, event, e);
+        }
+}
+
+static void find_over(struct order *o, int event)
+{
+    const struct insn *n = insn_of(o, event);
+    struct hazard_memory m = {.p = o->s->p, .k = o->s->k, .values = o->s->values, .vars = o->events[event].vars};
+    bool first = true;
+    o->events[event].over = ARENA_ARRAY(&o->arena, uint8_t, o->n + 1);
+    for (int e = event - 1; e >= 0; e--) {
+        if (insn_of(o, e)->engine != n->engine)
+            continue;
+        bool moves = o->s->m->strict && insn_is_transfer(insn_of(o, e));
+        for (int i = 0; first && i < o->n; i++)
+            o->events[event].over[i] |= o->events[e].over[i];
+        if (first && !moves)
+            is_over(o, event, e);
+        if (moves && !o->events[event].over[e] && meet(o, e, event))
+            transfer_is_over(o, event, e);
+        first = false;
+    }
+    for (int w = 0; w < n->nwaits; w++)
+        signals_are_over(o, event, n->wait[w].semaphore, hazard_value(&m, &n->wait[w].value));
+}
+
+/* Whether every two instructions of different engines that touch the same bytes, where one of them writes, are in order
+ * as the kernel is now. */
+static bool all_in_order(const struct hazard_subject *s)
+{
+    struct order o = {.s = s};
+    int64_t vars[MAX_VARS] = {0};
+    bool all = s->k->ngrid == 0;
+    list_events(&o, 0, vars, true);
+    for (int e = 0; all && e < o.n; e++) {
+        find_over(&o, e);
+        for (int x = 0; all && x < e; x++)
+            all = o.events[e].over[x] || insn_of(&o, x)->engine == insn_of(&o, e)->engine || !meet(&o, x, e);
+    }
+    arena_free(&o.arena);
+    return all;
+}
+
+/* ---- plants ---- */
+
+/* The program as it is now has the fault. To leave out a wait is none where all that touches the same bytes is in order
+ * without it: the compiler waits for whole tiles, and for cells of tensors, where a pattern leaves gaps. */
 static bool found(struct hazard_subject *s, enum fault f, int insn)
 {
     struct diag d = {0};
+    bool is_sound = sound(s, &d);
+    if (is_sound && (f == NO_WAIT || f == LOW_COUNT) && all_in_order(s)) {
+        s->harmless[f]++;
+        return true;
+    }
     s->planted[f]++;
-    if (!sound(s, &d))
-        for (int i = 0; faults[f].kinds[i]; i++)
-            if (!strncmp(d.text, faults[f].kinds[i], strlen(faults[f].kinds[i])))
-                return true;
+    for (int i = 0; !is_sound && faults[f].kinds[i]; i++)
+        if (!strncmp(d.text, faults[f].kinds[i], strlen(faults[f].kinds[i])))
+            return true;
     s->missed[f]++;
     if (s->print)
         printf("%s, kernel '%s', instruction %d: %s\n", faults[f].name, s->k->name, insn,
@@ -87,7 +228,7 @@ static void plant_in_waits(struct hazard_subject *s, int i)
     struct insn *n = &s->k->insns[i], old = *n;
     for (int w = 0; w < old.nwaits; w++) {
         if (!s->useful[i * MAX_SYNC + w])
-            continue; /* without it the order is the same */
+            continue; /* without it the order is the same: other waits imply it, or nothing is left to be done */
         n->wait = arena_copy(&s->arena, old.wait, sizeof *old.wait * old.nwaits);
         n->wait[w].value.base = dim_add(&s->p->dims, n->wait[w].value.base, 100000);
         found(s, HIGH_COUNT, i);
@@ -203,7 +344,7 @@ static void plant_in_tiles(struct hazard_subject *s)
         tiles[i].address = limit - bytes + 64;
         found(s, PAST_END, -1);
         for (int j = i + 1; j < s->k->ntiles && j < i + 4; j++)
-            if (tiles[j].mem == old.mem && tiles[j].address >= 0) {
+            if (tiles[j].mem == old.mem && tiles[j].address >= 0 && tiles[j].address + bytes <= limit) {
                 tiles[i].address = tiles[j].address;
                 if (overwritten(s, i, j))
                     found(s, SAME_ADDRESS, -1);
@@ -247,16 +388,13 @@ static void subject_read(struct hazard_subject *s, const char *file)
     s->values = bind_symbols_for_report(s->p, NULL, 0, 2, &s->arena, &d);
 }
 
-/* Some waits are implied by others together, or matter only for other sizes: without them nothing
- * is wrong. All else must be found. */
 static int report(const struct hazard_subject *s, const char *file)
 {
     int missed = 0;
     for (int f = 0; f < FAULTS; f++) {
-        printf("%s: %s: %d planted, %d missed\n", file, faults[f].name, s->planted[f],
-               s->missed[f]);
-        int spare = f == NO_WAIT || f == LOW_COUNT ? s->planted[f] / 20 : 0;
-        missed += s->missed[f] > spare ? s->missed[f] : 0;
+        printf("%s: %s: %d planted, %d missed; %d order nothing\n", file, faults[f].name, s->planted[f], s->missed[f],
+               s->harmless[f]);
+        missed += s->missed[f];
     }
     return missed;
 }
@@ -352,6 +490,7 @@ static void assert_rows(const char *text, const char *message)
     s.values = bind_symbols_for_report(s.p, NULL, 0, 2, &s.arena, &d);
     if (sound(&s, &d) != !message || (message && !strstr(d.text, message)))
         fail_msg("'%s' expected: %s", message ? message : "no fault", d.text);
+    assert_int_equal(all_in_order(&s), !message);
     arena_free(&s.arena);
     program_free(s.p);
 }
