@@ -153,9 +153,9 @@ bool hlo_lower_select(struct hlo_lower *l)
 {
     for (int k = 0; k < l->out.count; k++) {
         struct value *yes = l->operands[1].v[k], *no = l->operands[2].v[k];
-        l->out.v[k] = hlo_is_floor_of_sizes(l, h_in(l, 0), yes, no)
-                          ? no
-                          : h_elementwise(l, OP_where, (struct value *[]){h_in(l, 0), yes, no}, 3, NULL);
+        struct value *floor = hlo_floor_of_sizes(l, h_in(l, 0), yes, no);
+        l->out.v[k] =
+            floor ? floor : h_elementwise(l, OP_where, (struct value *[]){h_in(l, 0), yes, no}, 3, NULL);
     }
     return !diag_failed(l->b->d);
 }

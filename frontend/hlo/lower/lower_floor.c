@@ -4,7 +4,7 @@
  *   q = a / b; select(sign(a) != sign(b) & a % b != 0, q - 1, q)
  *   r = a % b; select((r < 0) != (b < 0) & r != 0, r + b, r)
  *
- * Of sizes, which are not negative, by a positive number these are q and r: rules for shapes know what sizes they are.
+ * Of sizes by a positive number they are written without a select here: rules for shapes know what sizes those are.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -21,20 +21,23 @@ static bool is_zero(const struct value *v)
     return h_known(v, &x) && x == 0;
 }
 
-/* A number of 1 or more. */
-static bool is_positive(const struct value *v)
+/* The number that v is known to be; 0: none, or not positive. */
+static int64_t positive(const struct value *v)
 {
     double x;
-    return h_known(v, &x) ? x >= 1 : v->content.n == 1 && dim_is_const(v->content.v[0]) && v->content.v[0] >= 1;
+    if (h_known(v, &x))
+        return x >= 1 && x <= INT32_MAX ? (int64_t)x : 0;
+    return v->content.n == 1 && dim_is_const(v->content.v[0]) && v->content.v[0] >= 1 ? v->content.v[0] : 0;
 }
 
-static bool is_size(const struct dim_table *t, const struct value *v)
+/* The least that v, which follows from sizes, can be. */
+static bool least(const struct dim_table *t, const struct value *v, int64_t *low)
 {
-    int64_t low, high;
+    int64_t high;
     if (v->content.n != 1)
         return false;
-    dim_bounds(t, v->content.v[0], &low, &high);
-    return low >= 0;
+    dim_bounds(t, v->content.v[0], low, &high);
+    return *low >= INT32_MIN;
 }
 
 /* sign(a) != sign(b) */
@@ -60,20 +63,37 @@ static bool is_negative(const struct value *v, const struct value *r)
     return lt && lt->in[0] == r && is_zero(lt->in[1]);
 }
 
-bool hlo_is_floor_of_sizes(const struct hlo_lower *l, const struct value *condition, const struct value *yes,
-                           const struct value *no)
+/* Whether this is the floor of no = a / b. */
+static bool is_floor(const struct value *condition, const struct value *yes, const struct value *no)
 {
-    const struct node *both = made_by(condition, OP_and), *n = no ? no->def : NULL;
-    if (!both || !n || n->nin != 2 || h_rank(no) != 0 || !dtype_is_int(no->type.dtype))
-        return false;
-    const struct value *a = n->in[0], *b = n->in[1];
-    const struct node *less = made_by(yes, OP_sub), *more = made_by(yes, OP_add);
-    if (!is_positive(b) || !is_size(&l->b->g->dims, a))
-        return false;
+    const struct node *both = made_by(condition, OP_and), *less = made_by(yes, OP_sub), *n = no->def;
     double one;
-    if (n->op == OP_div)
-        return less && less->in[0] == no && h_known(less->in[1], &one) && one == 1 &&
-               signs_differ(both->in[0], a, b) && leaves_rest(both->in[1], a, b);
-    return n->op == OP_rem && more && more->in[0] == no && more->in[1] == b && is_negative(both->in[0], no) &&
-           leaves_rest(both->in[1], a, b);
+    return both && less && less->in[0] == no && h_known(less->in[1], &one) && one == 1 &&
+           signs_differ(both->in[0], n->in[0], n->in[1]) && leaves_rest(both->in[1], n->in[0], n->in[1]);
+}
+
+/* Whether this is what is left beyond the floor, from no = a % b. */
+static bool is_rest(const struct value *condition, const struct value *yes, const struct value *no)
+{
+    const struct node *both = made_by(condition, OP_and), *more = made_by(yes, OP_add), *n = no->def;
+    return both && more && more->in[0] == no && more->in[1] == n->in[1] && is_negative(both->in[0], no) &&
+           leaves_rest(both->in[1], n->in[0], n->in[1]);
+}
+
+struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condition, const struct value *yes,
+                                 struct value *no)
+{
+    const struct node *div = made_by(no, OP_div), *n = div ? div : made_by(no, OP_rem);
+    int64_t low = 0, by;
+    if (!n || h_rank(no) != 0 || dtype_class(no->type.dtype) != DTC_SINT ||
+        !(div ? is_floor : is_rest)(condition, yes, no) || !(by = positive(n->in[1])) ||
+        !least(&l->b->g->dims, n->in[0], &low))
+        return NULL;
+    if (low >= 0)
+        return no;
+    if (!div)
+        return b_2(l->b, OP_mod, n->in[0], n->in[1]);
+    const int64_t times = (by - 1 - low) / by; /* so often b, and the dividend is not negative */
+    struct value *whole = b_add(l->b, n->in[0], b_scalar(l->b, h_dtype(no), times * by));
+    return b_sub(l->b, b_2(l->b, OP_div, whole, n->in[1]), b_scalar(l->b, h_dtype(no), times));
 }

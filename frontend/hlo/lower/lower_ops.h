@@ -11,9 +11,9 @@
 #include "frontend/hlo/lower/lower_ops.def"
 
 bool hlo_shape_assertion(struct hlo_lower *l);    /* lower_assertion.c */
-/* Whether a select of scalars is the floor division or the remainder of sizes: `no` alone (lower_floor.c). */
-bool hlo_is_floor_of_sizes(const struct hlo_lower *l, const struct value *condition, const struct value *yes,
-                           const struct value *no);
+/* A select that is the floor division or the remainder of sizes, without it; else NULL (lower_floor.c). */
+struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condition, const struct value *yes,
+                                 struct value *no);
 bool hlo_target_sparse_rows(struct hlo_lower *l); /* lower_sparse.c */
 /* Shapes as operands (lower_dynamic.c). */
 bool hlo_dynamic_broadcast_in_dim(struct hlo_lower *l);
