@@ -1,53 +1,90 @@
 /*
- * pass apart: transposed convolutions whose windows lie side by side (strides as long as the filter, no padding), to
- * few channels. All that a place adds to its window is a column of one product,
+ * pass apart: transposed convolutions to few channels. What a place of the image adds to its window, all taps of it, is
+ * a column of one product,
  *
  *   (results x taps, channels) (channels, places)
  *
- * whose rows then change places. As convolutions, one for each tap, they read the image as often as there are taps, and
- * their products have too few columns. Requires inferred types; runs before layout, as channels come first here.
+ * whose rows then change places where windows lie side by side (strides as long as the filter, no padding), and are
+ * added up by col2im where they overlap. As convolutions, one for each phase of the result, they read the image as
+ * often as there are phases, and their products have too few columns. Requires inferred types; runs before layout, as
+ * channels come first here.
  */
 #include "passes/rewrite.h"
 
 #include <string.h>
 
 enum { MAX_ROWS = 32 }; /* of the product: with more, convolutions of images with channels last are as fast */
+enum { MAX_RESULTS = 12, MOST_ROWS = 256, MIN_CHANNELS = 8 }; /* where windows overlap, of which sums are made */
 
 struct apart {
     const struct options *o;
     struct diag *d;
 };
 
-static bool all_are(const struct attrs *as, const char *name, int64_t number)
+static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t otherwise)
 {
     int count;
     const int64_t *v = attr_ints(as, name, &count);
-    for (int i = 0; v && i < count; i++)
-        if (v[i] != number)
-            return false;
-    return true;
+    return v && i < count ? v[i] : otherwise;
 }
 
-/* Of an image whose number alone may be unknown. */
-static bool lies_apart(const struct node *n)
+/* Of one group, with constant weights and an image whose number alone may be unknown. */
+static bool is_plain(const struct node *n)
 {
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     const struct attrs *as = &n->attrs;
-    int count, rank = x->rank;
-    const int64_t *strides = attr_ints(as, "strides", &count);
-    if (attr_int(as, "channels_last", 0) || attr_int(as, "group", 1) != 1 || (n->nin > 2 && n->in[2]) ||
-        !n->in[1]->constant || x->kind != VK_TENSOR || rank < 3 || 2 * rank - 2 > MAX_RANK || w->rank != rank ||
-        y->rank != rank || x->dtype != w->dtype || x->dtype != y->dtype || !strides || count != rank - 2)
-        return false;
-    if (!dims_are_positive(x->dims + 1, rank - 1) || !dims_are_positive(w->dims, rank) || w->dims[0] != x->dims[1] ||
-        !all_are(as, "dilations", 1) || !all_are(as, "pads", 0))
-        return false;
-    int64_t rows = w->dims[1];
-    for (int i = 2; i < rank; i++) {
-        if (strides[i - 2] != w->dims[i] || y->dims[i] != x->dims[i] * w->dims[i])
+    const int rank = x->rank;
+    return !attr_int(as, "channels_last", 0) && attr_int(as, "group", 1) == 1 && !(n->nin > 2 && n->in[2]) &&
+           n->in[1]->constant && x->kind == VK_TENSOR && (rank == 3 || rank == 4) && w->rank == rank &&
+           y->rank == rank && x->dtype == w->dtype && x->dtype == y->dtype &&
+           dims_are_positive(x->dims + 1, rank - 1) && dims_are_positive(w->dims, rank) &&
+           dims_are_positive(y->dims + 1, rank - 1) && w->dims[0] == x->dims[1];
+}
+
+/* Rows of the product, at most `most` + 1. */
+static int64_t product_rows(const struct type *w, int64_t most)
+{
+    int64_t rows = 1;
+    for (int i = 1; i < w->rank; i++)
+        rows = rows > most || w->dims[i] > most ? most + 1 : rows * w->dims[i];
+    return rows;
+}
+
+/* Padding and sizes are those of the attributes, not made to fit. */
+static bool given(const struct attrs *as)
+{
+    return !attr_find(as, "output_shape") && (!attr_find(as, "auto_pad") || attr_is(as, "auto_pad", "NOTSET"));
+}
+
+/* Every element of the result comes of one place. */
+static bool side_by_side(const struct node *n)
+{
+    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
+    const struct attrs *as = &n->attrs;
+    for (int i = 0; i + 2 < x->rank; i++)
+        if (at_or(as, "strides", i, 1) != w->dims[i + 2] || at_or(as, "dilations", i, 1) != 1 ||
+            at_or(as, "pads", i, 0) || at_or(as, "pads", i + x->rank - 2, 0) ||
+            y->dims[i + 2] != x->dims[i + 2] * w->dims[i + 2])
             return false;
-        rows = rows < MAX_ROWS ? rows * w->dims[i] : rows;
-        if (rows > MAX_ROWS)
+    return given(as) && product_rows(w, MAX_ROWS) <= MAX_ROWS;
+}
+
+/* Sums of few results, whose places are those that the windows of col2im have. */
+static bool overlaps(const struct node *n)
+{
+    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
+    const struct attrs *as = &n->attrs;
+    if (x->dtype != DT_F32 || w->dims[0] < MIN_CHANNELS || w->dims[1] > MAX_RESULTS ||
+        product_rows(w, MOST_ROWS) > MOST_ROWS || !given(as))
+        return false;
+    for (int i = 0; i + 2 < x->rank; i++) {
+        const int64_t most = 1 << 16, stride = at_or(as, "strides", i, 1), dilation = at_or(as, "dilations", i, 1),
+                      begin = at_or(as, "pads", i, 0), end = at_or(as, "pads", i + x->rank - 2, 0);
+        if (stride < 1 || stride > most || dilation < 1 || dilation > most || begin < 0 || begin > most || end < 0 ||
+            end > most || y->dims[i + 2] > (1 << 24))
+            return false;
+        const int64_t room = y->dims[i + 2] + begin + end - (w->dims[i + 2] - 1) * dilation - 1;
+        if (room < 0 || room / stride + 1 != x->dims[i + 2])
             return false;
     }
     return true;
@@ -83,18 +120,44 @@ static struct value *laid(struct node *n, struct value *product, struct diag *d)
     return v ? emit_reshape(n, v, together, x->rank, d) : NULL;
 }
 
+/* By col2im, of images: lines have one row. */
+static struct value *summed(struct node *n, struct value *product, struct diag *d)
+{
+    struct graph *g = n->parent->graph;
+    const struct type *y = &n->out[0]->type, *w = &n->in[1]->type;
+    const int axes = y->rank - 2, skip = 2 - axes;
+    int64_t size[2] = {1, 1}, block[2] = {1, 1}, strides[2] = {1, 1}, dilations[2] = {1, 1}, pads[4] = {0};
+    struct attrs as = {0};
+    for (int i = 0; i < axes; i++) {
+        size[skip + i] = y->dims[2 + i], block[skip + i] = w->dims[2 + i];
+        strides[skip + i] = at_or(&n->attrs, "strides", i, 1);
+        dilations[skip + i] = at_or(&n->attrs, "dilations", i, 1);
+        pads[skip + i] = at_or(&n->attrs, "pads", i, 0), pads[2 + skip + i] = at_or(&n->attrs, "pads", axes + i, 0);
+    }
+    attr_set_ints(&g->arena, &as, "strides", strides, 2);
+    attr_set_ints(&g->arena, &as, "dilations", dilations, 2);
+    attr_set_ints(&g->arena, &as, "pads", pads, 4);
+    struct value *in[] = {product, constant_i64s(g, size, 2), constant_i64s(g, block, 2)};
+    struct value *v = emit(n, OP_col2im, in, 3, &as, n->name, d);
+    return v && axes == 1 ? emit_reshape(n, v, (int64_t[]){0, w->dims[1], size[1]}, 3, d) : v;
+}
+
 static bool visit(struct node *n, void *user)
 {
     struct apart *p = user;
-    if (n->op != OP_conv_transpose || !lies_apart(n))
+    if (n->op != OP_conv_transpose || !is_plain(n))
+        return true;
+    bool beside = side_by_side(n);
+    if (!beside && !overlaps(n))
         return true;
     struct value *w = exchanged(n->parent->graph, n->in[1], p->d);
     struct value *x = emit_reshape(n, n->in[0], (int64_t[]){0, n->in[0]->type.dims[1], -1}, 3, p->d);
     struct value *product = w && x ? emit2(n, OP_matmul, w, x, p->d) : NULL;
     if (!product)
         return false;
-    why(p->o, n, "apart.product", "windows lie side by side: one product, whose rows change places");
-    return node_replace(n, laid(n, product, p->d));
+    why(p->o, n, "apart.product", "one product, whose rows %s",
+        beside ? "change places: windows lie side by side" : "are added up: windows overlap");
+    return node_replace(n, beside ? laid(n, product, p->d) : summed(n, product, p->d));
 }
 
 bool pass_apart(struct graph *g, const struct options *o, struct diag *d)

@@ -1,16 +1,17 @@
 /*
  * Columns back to images: the places of a block are pictures, which are added to the image of their
- * channel where they lie. Those of one column of the block, whose rows go together, are added up
- * first.
+ * channel where they lie. Elements of a row that lie a stride apart, a phase of it, are kept side by
+ * side while pictures are added, and take their places at the end.
  */
 #include "backend/lower/expression.h"
 #include "backend/lower/numbers.h"
 
-enum { MAX_PLACES = 1024, MAX_ELEMENTS = 1 << 18 };
+enum { MAX_PLACES = 1024, MAX_COLUMNS = 64, MAX_ELEMENTS = 1 << 18 };
 
 struct columns {
     int64_t size[2], kernel[2], stride[2], dilation[2], begin[2], end[2];
     int64_t padded[2], windows[2]; /* the image with its borders; blocks along each dim */
+    int64_t left, width;           /* elements of a phase before the row's, and all */
 };
 
 static bool read_pair(struct lowering *l, struct value *v, int64_t *out)
@@ -46,8 +47,51 @@ static bool read_columns(struct lowering *l, const struct node *n, struct column
             return false;
         c->windows[i] = (c->padded[i] - reach) / c->stride[i] + 1;
     }
-    return c->kernel[0] * c->kernel[1] <= MAX_PLACES &&
+    return c->kernel[0] * c->kernel[1] <= MAX_PLACES && c->kernel[1] <= MAX_COLUMNS &&
            c->padded[0] * c->padded[1] <= MAX_ELEMENTS;
+}
+
+/* Where a column of the block lies in its phase, relative to the row's first element of it. */
+static int64_t shift_of(const struct columns *c, int64_t column, int64_t *phase)
+{
+    int64_t at = column * c->dilation[1] - c->begin[1], stride = c->stride[1];
+    *phase = (at % stride + stride) % stride;
+    return (at - *phase) / stride;
+}
+
+static void measure_phases(struct columns *c)
+{
+    int64_t right = (c->size[1] + c->stride[1] - 1) / c->stride[1], phase;
+    c->left = 0;
+    for (int64_t j = 0; j < c->kernel[1]; j++) {
+        int64_t shift = shift_of(c, j, &phase), end = shift + c->windows[1];
+        c->left = -shift > c->left ? -shift : c->left;
+        right = end > right ? end : right;
+    }
+    c->width = c->left + right;
+}
+
+/* Every phase of every row, in the order of the image. */
+static void emit_places(struct kernel_builder *k, const struct columns *c, struct ap out, struct ap sums, bool at_once)
+{
+    int64_t stride = c->stride[1], plane = c->padded[0] * c->width;
+    sums.rank = 0;
+    sums.offset.base = c->begin[0] * c->width + c->left;
+    if (stride > 1 && at_once) {
+        ap_push(&out, c->size[1], c->size[0]), ap_push(&sums, c->width, c->size[0]);
+        ap_push(&out, stride, c->size[1] / stride), ap_push(&out, 1, stride);
+        ap_push(&sums, plane, stride), ap_push(&sums, 1, c->size[1] / stride);
+        emit_dma_transpose(k, (struct dma_transpose){.dst = out, .src = sums});
+        return;
+    }
+    for (int64_t f = 0; f < stride && f < c->size[1]; f++) {
+        struct ap to = out, from = sums;
+        int64_t count = (c->size[1] - f + stride - 1) / stride;
+        to.offset.base += f, from.offset.base += f * plane;
+        ap_push(&to, c->size[1], c->size[0]), ap_push(&to, stride, count);
+        ap_push(&from, c->width, c->size[0]), ap_push(&from, 1, count);
+        emit_copy(k, to, from);
+    }
 }
 
 enum lowered lower_col2im(struct lowering *l, struct node *n)
@@ -63,37 +107,32 @@ enum lowered lower_col2im(struct lowering *l, struct node *n)
             "only blocks of two dims of known size have a tile program; it runs on GpSimd");
         return DECLINED;
     }
+    measure_phases(&c);
     dim_t places = c.windows[0] * c.windows[1], block = c.kernel[0] * c.kernel[1] * places,
           area = c.size[0] * c.size[1], channels = y->type.dims[1];
     struct kernel_builder k = begin_kernel(l, n, n->name && *n->name ? n->name : "col2im");
     int var = kernel_grid(&k, dim_mul(t, y->type.dims[0], channels));
-    struct ap sums = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.padded[0] * c.padded[1])),
-              rows = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.padded[0] * c.windows[1])),
-              onto = sums, part = rows, whole = rows, inside = sums,
-              from = ap_slot(l->p, value_slot(l, x)), out = ap_slot(l->p, value_slot(l, y));
-    inside.rank = onto.rank = part.rank = whole.rank = 0;
+    struct ap sums = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.stride[1] * c.padded[0] * c.width)),
+              out = ap_slot(l->p, value_slot(l, y));
     emit_memset(&k, (struct memset){.dst = sums});
-    int column = kernel_loop(&k, c.kernel[1]);
-    emit_memset(&k, (struct memset){.dst = rows});
-    int row = kernel_loop(&k, c.kernel[0]);
-    ap_push(&part, c.windows[1] * c.stride[0], c.windows[0]), ap_push(&part, 1, c.windows[1]);
-    ap_move(l->p, &part, row, c.windows[1] * c.dilation[0]);
-    ap_push(&from, c.windows[1], c.windows[0]), ap_push(&from, 1, c.windows[1]);
-    ap_move(l->p, &from, var, block);
-    ap_move(l->p, &from, row, c.kernel[1] * places), ap_move(l->p, &from, column, places);
-    emit_tensor_tensor(&k, (struct tensor_tensor){.dst = part, .a = part, .b = from, .op = OP_add});
-    kernel_end_loop(&k);
-    ap_push(&onto, c.padded[1], c.padded[0]), ap_push(&onto, c.stride[1], c.windows[1]);
-    ap_move(l->p, &onto, column, c.dilation[1]);
-    ap_push(&whole, c.windows[1], c.padded[0]), ap_push(&whole, 1, c.windows[1]);
-    emit_tensor_tensor(&k,
-                       (struct tensor_tensor){.dst = onto, .a = onto, .b = whole, .op = OP_add});
-    kernel_end_loop(&k);
-    inside.offset.base = c.begin[0] * c.padded[1] + c.begin[1];
-    ap_push(&inside, c.padded[1], c.size[0]), ap_push(&inside, 1, c.size[1]);
-    ap_push(&out, c.size[1], c.size[0]), ap_push(&out, 1, c.size[1]);
+    for (int64_t column = 0; column < c.kernel[1]; column++) {
+        struct ap part = sums, from = ap_slot(l->p, value_slot(l, x));
+        int64_t phase, shift = shift_of(&c, column, &phase);
+        int row = kernel_loop(&k, c.kernel[0]);
+        part.rank = 0;
+        part.offset.base = phase * c.padded[0] * c.width + c.left + shift;
+        from.offset.base = column * places;
+        ap_push(&part, c.width * c.stride[0], c.windows[0]), ap_push(&part, 1, c.windows[1]);
+        ap_move(l->p, &part, row, c.width * c.dilation[0]);
+        ap_push(&from, c.windows[1], c.windows[0]), ap_push(&from, 1, c.windows[1]);
+        ap_move(l->p, &from, var, block);
+        ap_move(l->p, &from, row, c.kernel[1] * places);
+        emit_tensor_tensor(&k, (struct tensor_tensor){.dst = part, .a = part, .b = from, .op = OP_add});
+        kernel_end_loop(&k);
+    }
     ap_move(l->p, &out, var, area);
-    emit_copy(&k, out, inside);
+    emit_places(&k, &c, out, sums,
+                c.size[1] % c.stride[1] == 0 && y->type.dtype == DT_F32 && !l->o->strict_target);
     dim_t images = dim_mul(t, y->type.dims[0], channels);
     kernel_of(&k)->flops = dim_mul(t, images, block);
     kernel_of(&k)->bytes = dim_mul(t, images, 4 * (block + area));
