@@ -169,6 +169,10 @@ guarded halves "the model needs mod(x_0,2) = 0" "6 3" "7 3" mlir
 guarded halves "the model needs y_0 = floordiv(x_0,2)" "6 3" "6 2" mlir
 sed 's/%n = \(.*\)/%n0 = \1\n  %n = stablehlo.subtract %n0, %one : tensor<i64>/' halves.mlir >less.mlir
 guarded less "the model needs mod(x_0+-1,2) = 0" "7 3" "6 3" mlir
+sed 's/%n = \(.*\)/%n0 = \1\n  %n = stablehlo.subtract %n0, %m0 : tensor<i64>/; /%m32 = /d; /%m = /d
+    s/^  %f = .*/&\n  %m32 = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?xf32>) -> tensor<i32>\n  %m0 = stablehlo.convert %m32 : (tensor<i32>) -> tensor<i64>/
+    /same/d; s/%half :/%m0 :/; s/reshape %half/reshape %m0/' halves.mlir >apart.mlir
+guarded apart "the model needs mod(x_0+y_0*-1,2) = 0" "7 3" "6 3" mlir
 "$xrun" halves.neff --random >result.txt || failed "made-up sizes that an assertion wants: $(cat result.txt)"
 "$xdump" halves.neff | grep -q 'while running' && failed "halves: sizes that only running tells"
 sed 's/%even = .*/%even = stablehlo.or %apart, %rest : tensor<i1>/' halves.mlir >odd.mlir

@@ -30,14 +30,14 @@ static int64_t positive(const struct value *v)
     return v->content.n == 1 && dim_is_const(v->content.v[0]) && v->content.v[0] >= 1 ? v->content.v[0] : 0;
 }
 
-/* The least that v, which follows from sizes, can be. */
+/* The least that v, which follows from sizes, can be: INT64_MIN is no bound. */
 static bool least(const struct dim_table *t, const struct value *v, int64_t *low)
 {
     int64_t high;
     if (v->content.n != 1)
         return false;
     dim_bounds(t, v->content.v[0], low, &high);
-    return *low >= INT32_MIN;
+    return true;
 }
 
 /* sign(a) != sign(b) */
@@ -93,6 +93,8 @@ struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condit
         return no;
     if (!div)
         return b_2(l->b, OP_mod, n->in[0], n->in[1]);
+    if (low < INT32_MIN)
+        return NULL;
     const int64_t times = (by - 1 - low) / by; /* so often b, and the dividend is not negative */
     struct value *whole = b_add(l->b, n->in[0], b_scalar(l->b, h_dtype(no), times * by));
     return b_sub(l->b, b_2(l->b, OP_div, whole, n->in[1]), b_scalar(l->b, h_dtype(no), times));
