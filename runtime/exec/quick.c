@@ -214,7 +214,8 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
         return NULL;
     struct quick_maker m = {c, b, ARENA_NEW(&b->arena, struct quick_region), 0, NULL};
     *m.q = (struct quick_region){.pure = t->pure && y->pure, .steps = t->steps + y->steps,
-                                 .nmoved = y->nmoved, .moved = y->moved, .home = y->home};
+                                 .nmoved = y->nmoved, .moved = y->moved, .home = y->home,
+                                 .carried = c->m->p->regions[body].params, .ncarried = c->m->p->regions[body].nparams};
     append(&m, t);
     add_branch(&m, QUICK_unless, holds, 0);
     m.q->body = m.q->count;

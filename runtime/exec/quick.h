@@ -88,6 +88,8 @@ struct quick_region {
     int64_t trips; /* done when it failed */
     bool pure;     /* every operation touches its operands only */
     int body, moves, test; /* of a loop: where the trip begins, what it carries, the next test */
+    const int32_t *carried; /* of a loop: slots of what it carries */
+    int ncarried;
     struct quick_op *code;
     int nslots;
     int32_t *slots;  /* that places name */
@@ -125,6 +127,6 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
                                 int32_t holds, const struct moves *each, const char *room);
 
 /* quick_loop.c: linked code of a loop with jumps in it, and without moves that are not needed. */
-void quick_shorten(struct quick_region *q);
+void quick_shorten(const struct context *c, struct quick_region *q);
 
 #endif

@@ -81,11 +81,22 @@ static bool is_window(const struct quick_op *op)
     return op->code == QUICK_row && op->row->rank > 0;
 }
 
-static bool drop_move(struct quick_region *q, int move)
+/* Whether a trip computes there what it carries: the move is a copy for another place that carries the same. */
+static bool is_carried(const struct context *c, const struct quick_region *q, struct loop_range r)
+{
+    for (int i = 0; i < q->ncarried; i++) {
+        const char *at = c->address[q->carried[i]];
+        if (at && at >= r.at && at < r.at + r.bytes)
+            return true;
+    }
+    return false;
+}
+
+static bool drop_move(const struct context *c, struct quick_region *q, int move)
 {
     struct loop_range from = range_of(q, move, QUICK_A), to = range_of(q, move, QUICK_TO);
     int at = writer(q, from, move);
-    if (at < 0 || meet(from, to) || is_window(&q->code[at]) ||
+    if (at < 0 || meet(from, to) || is_carried(c, q, from) || is_window(&q->code[at]) ||
         !can_stand(q, move, at, from, to))
         return false;
     q->code[at].p[QUICK_TO] = (char *)to.at;
@@ -104,7 +115,7 @@ static bool joins_jump(const struct quick_region *q)
            q->code[again - 1].p[QUICK_TO] == q->code[again].p[QUICK_C];
 }
 
-void quick_shorten(struct quick_region *q)
+void quick_shorten(const struct context *c, struct quick_region *q)
 {
     int again = q->count - 1, kept = q->moves;
     if (q->pure && joins_jump(q)) {
@@ -113,7 +124,7 @@ void quick_shorten(struct quick_region *q)
                                   .p = {NULL, test->p[QUICK_A], test->p[QUICK_B], NULL}};
     }
     for (int i = q->test - 1; i >= q->moves && q->pure; i--)
-        if (drop_move(q, i))
+        if (drop_move(c, q, i))
             q->code[i] = (struct quick_op){.code = QUICK_end};
     for (int i = q->moves; i <= again; i++)
         if (q->code[i].code != QUICK_end)

@@ -63,7 +63,7 @@ static void link_code(const struct context *c, struct quick_region *q)
         }
     }
     if (q->test)
-        quick_shorten(q);
+        quick_shorten(c, q);
 }
 
 bool quick_run(struct context *c, struct quick_region *q, quick_step_fn *step, struct diag *d)
