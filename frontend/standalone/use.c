@@ -170,8 +170,7 @@ static bool is_const(const struct affine *a)
 static void add_softmax(struct used *u, const struct insn *n)
 {
     const struct ap *x = &n->ap[AP(softmax, src)], *y = &n->ap[AP(softmax, dst)];
-    bool rows = x->dtype == DT_F32 && y->dtype == DT_F32 && n->imm[IMM(softmax, log)].base == 0,
-         dense = step_of(x, 0) == 1 && step_of(y, 0) == 1;
+    bool rows = x->dtype == DT_F32 && y->dtype == DT_F32, dense = step_of(x, 0) == 1 && step_of(y, 0) == 1;
     if (n->imm[IMM(softmax, log)].base != 0)
         use_add(u, "KERNEL_log_softmax");
     if (rows)

@@ -280,7 +280,8 @@ static void softmax_tile(struct worker *me, const struct bound_insn *i, char *co
     int last = i->shape.rank - 1;
     me->k->softmax_rows((float *)p[AP(softmax, dst)], i->o[AP(softmax, dst)].step[last - 1],
                         (const float *)p[AP(softmax, src)], i->o[AP(softmax, src)].step[last - 1],
-                        (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)]);
+                        (size_t)count[last - 1], (size_t)count[last], i->flt[FLT(softmax, factor)],
+                        i->imm[IMM(softmax, log)].base != 0);
 }
 
 static void softmax_columns(struct worker *me, const struct bound_insn *i, char *const *p,
@@ -297,7 +298,8 @@ static void softmax_columns(struct worker *me, const struct bound_insn *i, char 
 static void softmax_line(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
 {
     me->k->softmax_rows((float *)p[AP(softmax, dst)], 0, (const float *)p[AP(softmax, src)], 0, 1,
-                        (size_t)count[i->shape.rank - 1], i->flt[FLT(softmax, factor)]);
+                        (size_t)count[i->shape.rank - 1], i->flt[FLT(softmax, factor)],
+                        i->imm[IMM(softmax, log)].base != 0);
 }
 
 /* Whether both operands are f32 whose neighbours differ in that dim. */
@@ -311,7 +313,7 @@ static bool neighbours_along(const struct bound_insn *i, int dim)
 void exec_softmax(struct worker *me, const struct bound_insn *i)
 {
     int last = i->shape.rank - 1;
-    if (last > 0 && !i->imm[IMM(softmax, log)].base && neighbours_along(i, last))
+    if (last > 0 && neighbours_along(i, last))
         run_tiles(me, i, softmax_tile);
     else if (USED(KERNEL_softmax_across) && neighbours_along(i, last - 1))
         run_tiles(me, i, softmax_columns);

@@ -422,10 +422,10 @@ struct kernel_table {
     size_t (*argmin)(struct in_row x, size_t n);
 
     void (*softmax)(struct out_row y, struct in_row x, size_t n);
-    /* softmax of factor * x in each of many rows of n neighbours; y may be x. Rows of at most SHORT_ROW elements need
-     * no other kernel. */
+    /* softmax of factor * x, or its logarithm, in each of many rows of n neighbours; y may be x. Rows of at most
+     * SHORT_ROW elements need no other kernel. */
     void (*softmax_rows)(float *y, ptrdiff_t y_pitch, const float *x, ptrdiff_t x_pitch,
-                         size_t rows, size_t n, float factor);
+                         size_t rows, size_t n, float factor, bool logarithm);
     /* The same where rows are neighbours of each other and their elements lie `step` apart. */
     void (*softmax_across)(float *y, ptrdiff_t y_step, const float *x, ptrdiff_t x_step,
                            size_t rows, size_t n, float factor, bool logarithm);

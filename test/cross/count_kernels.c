@@ -59,8 +59,8 @@ static void count_rows(void)
     COUNT("select", N, t->select(out(), (const uint8_t *)x, 1, in(x, 1), in(z, 1), N));
     COUNT("multiply_add", N, t->multiply_add(out(), in(x, 1), in(z, 1), in(z, 0), N));
     COUNT("softmax", N, t->softmax(out(), in(x, 1), N));
-    COUNT("softmax_rows.128", 8 * 128, t->softmax_rows(y, 128, x, 128, 8, 128, 0.125f));
-    COUNT("softmax_rows.10", 64 * 10, t->softmax_rows(y, 10, x, 10, 64, 10, 1.0f));
+    COUNT("softmax_rows.128", 8 * 128, t->softmax_rows(y, 128, x, 128, 8, 128, 0.125f, false));
+    COUNT("softmax_rows.10", 64 * 10, t->softmax_rows(y, 10, x, 10, 64, 10, 1.0f, false));
     COUNT("log_softmax", N, t->log_softmax(out(), in(x, 1), N));
     COUNT("layer_norm", N, t->layer_norm(out(), in(x, 1), in(z, 1), in(z, 1), N, 1e-5f));
     COUNT("rms_norm", N, t->rms_norm(out(), in(x, 1), in(z, 1), N, 1e-5f));

@@ -400,15 +400,17 @@ static void test_rows(void **state)
             }
             memcpy(y, z, rows * pitch * sizeof *y);
             float factor = rows % 2 ? 1 : 0.3f;
-            table->softmax_rows(y, (ptrdiff_t)pitch, x, (ptrdiff_t)pitch, rows, n, factor);
-            for (size_t r = 0; r < rows; r++) {
-                struct out_row one = {z + r * pitch, 1};
-                table->binary[BINARY_mul](one, (struct in_row){x + r * pitch, 1},
-                                          (struct in_row){&factor, 0}, n);
-                table->softmax(one, (struct in_row){z + r * pitch, 1}, n);
+            for (int logarithm = 0; logarithm < 2; logarithm++) {
+                table->softmax_rows(y, (ptrdiff_t)pitch, x, (ptrdiff_t)pitch, rows, n, factor, logarithm);
+                for (size_t r = 0; r < rows; r++) {
+                    struct out_row one = {z + r * pitch, 1};
+                    table->binary[BINARY_mul](one, (struct in_row){x + r * pitch, 1},
+                                              (struct in_row){&factor, 0}, n);
+                    (logarithm ? table->log_softmax : table->softmax)(one, (struct in_row){z + r * pitch, 1}, n);
+                }
+                for (size_t i = 0; i < rows * pitch; i++)
+                    assert_true(isnan(z[i]) ? isnan(y[i]) : y[i] == z[i]);
             }
-            for (size_t i = 0; i < rows * pitch; i++)
-                assert_true(isnan(z[i]) ? isnan(y[i]) : y[i] == z[i]);
             free(x), free(y), free(z);
         }
 }
