@@ -654,6 +654,27 @@ def while_counted(draw, pool):
 
 
 @operator
+def while_several(draw, pool):
+    """States that a trip exchanges, repeats and combines."""
+    i = find(draw, pool, carried)
+    if i is None:
+        return None
+    n, trips = draw.between(2, 4), draw.one([0, 1, 2, 3, 5])
+    begin = [draw.one([lambda x: x, lambda x: -x if kind(x) != "bool" else ~x, jnp.zeros_like]) for _ in range(n)]
+    chains = [chain(draw, pool[i], draw.between(0, 2), True) for _ in range(2)]
+    made = [(draw.below(n), draw.below(2)) for _ in range(2)]
+    given = [draw.below(n + 2) for _ in range(n)]
+
+    def body(s):
+        have = list(s[1:]) + [chains[k](s[1 + j]) for j, k in made]
+        return (s[0] + 1,) + tuple(have[k] for k in given)
+
+    def f(x):
+        return lax.while_loop(lambda s: s[0] < trips, body, (jnp.int32(0),) + tuple(b(x) for b in begin))[1:]
+    return f, [i]
+
+
+@operator
 def scan(draw, pool):
     i = find(draw, pool, carried)
     j = find(draw, pool, lambda v: v.ndim > 0 and 0 < v.size <= 512)
