@@ -211,6 +211,7 @@ static double schedule_straight(struct program *p, struct kernel *k, const struc
         return ns < INFINITY && sync_kernel(p, k, &d) ? ns : INFINITY;
     }
     unroll_straight(p, k, m, false);
+    join_same_results(k);
     join_row_sums(p, k);
     rotate_tiles(p, k, m);
     return schedule_chip(p, k, m, &ns, &d) == PLACED ? ns : INFINITY;
@@ -244,6 +245,7 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
     double ns;
     own_insns(p, k);
     unroll_loops(p, k, m, false);
+    join_same_results(k);
     join_row_sums(p, k);
     rotate_tiles(p, k, m);
     enum placement placed = schedule_chip(p, k, m, &ns, d);

@@ -5,6 +5,7 @@
  *   stage.c       strict targets, while lowering: operands in HBM become tiles and DMA
  *   unroll.c      strict targets: loops of few iterations, written out
  *   rotate.c      strict targets: tiles that are written again and again, become tiles in turn
+ *   same_results.c strict targets: what is computed again from the same, computed once
  *   row_sums.c    strict targets: sums of rows that the Scalar engine computes, made by it
  *   merge.c       strict targets: loads of the same elements, made one
  *   join.c        strict targets: transfers of neighbours, made one
@@ -58,6 +59,8 @@ bool unrolls_straight(const struct kernel *k);
 void unroll_straight(struct program *p, struct kernel *k, const struct machine *m, bool placed);
 /* Of a kernel that has its order, those that are not too long for a chain: wholly. */
 void unroll_whole_loops(struct program *p, struct kernel *k, const struct machine *m);
+/* Instructions that compute again what an earlier one of their straight line did go; after unroll_loops. */
+void join_same_results(struct kernel *k);
 /* Row sums of what an activation writes become part of it. */
 void join_row_sums(const struct program *p, struct kernel *k);
 /* What is written into one tile again and again goes to copies of it in turn; after unroll_loops. */

@@ -1,6 +1,6 @@
 /*
  * What is done to kernels that people write, on strict targets: tiles in turn for one that is written again and again,
- * row sums made by the Scalar engine, parts of tiles that do not wait for each other.
+ * row sums made by the Scalar engine, parts of tiles that do not wait for each other, what is computed twice.
  */
 #include "test/unit/neff_test.h"
 
@@ -122,6 +122,43 @@ static void test_row_sums(void **state)
     }
 }
 
+#define MORE "tile sbuf2 f32 128 x 64\ntile sbuf3 f32 128 x 64\ntile sbuf4 f32 128 x 64\ntile sbuf5 f32 128 x 64\n"
+#define OF(op, to, a, b)                                                                                            \
+    "dve.tensor_tensor dst=" ROWS(sbuf##to) ", a=" ROWS(sbuf##a) ", b=" ROWS(sbuf##b) ", op=" #op " node 0\n"
+#define MUL(to, a, b) OF(mul, to, a, b)
+#define STORE(from) "sp.dma_copy dst=%1 f32[0](128:64, 64:1), src=" ROWS(sbuf##from) " node 0\n"
+
+/* What is computed once more of the same is computed once, and where it went the first time it is read. */
+static void test_same_results(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int gone, stored; /* instructions, and the tile that is stored at last */
+    } cases[] = {
+        {MORE LOAD(0) MUL(2, 0, 0) MUL(3, 0, 0) STORE(3), 1, 2},
+        {MORE LOAD(0) MUL(2, 0, 0) MUL(3, 2, 0) MUL(4, 0, 0) MUL(5, 4, 0) STORE(5), 2, 3},
+        {MORE LOAD(0) MUL(2, 0, 0) OF(add, 3, 0, 0) STORE(3), 0, 3},
+        {MORE LOAD(0) MUL(2, 0, 0) LOAD(64) MUL(3, 0, 0) STORE(3), 0, 3},               /* of something else */
+        {MORE LOAD(0) MUL(2, 0, 0) MUL(3, 0, 0) OF(add, 3, 2, 2) STORE(3), 0, 3},       /* a tile that changes */
+        {MORE LOAD(0) MUL(2, 0, 0) OF(add, 2, 0, 0) MUL(3, 0, 0) STORE(3), 0, 3},       /* and so does this one */
+        {MORE LOAD(0) MUL(2, 0, 0) "loop i1 < 2 {\n" MUL(3, 0, 0) "}\n" STORE(3), 0, 3}, /* the loop may not run */
+        /* the earlier turn's is read */
+        {MORE LOAD(0) "loop i1 < 2 {\n" MUL(4, 3, 3) MUL(2, 0, 0) MUL(3, 0, 0) "}\n" STORE(3), 0, 3},
+        {MORE LOAD(0) "loop i1 < 2 {\n" MUL(2, 0, 0) MUL(3, 0, 0) MUL(4, 3, 3) "}\n" STORE(3), 1, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct program *p;
+        struct kernel *k = kernel_of(&p, cases[i].body);
+        int before = k->ninsns;
+        join_same_results(k);
+        if (before - k->ninsns != cases[i].gone ||
+            k->insns[k->ninsns - 1].ap[AP(dma_copy, src)].tensor != cases[i].stored)
+            fail_msg("case %zu", i);
+        program_free(p);
+    }
+}
+
 #define PART(t, at) #t " f32[" #at "](128:64, 32:1)"
 #define LOAD_PART(at) "sp.dma_copy dst=" PART(sbuf0, at) ", src=%0 f32[" #at "](128:256, 32:1) node 0\n"
 #define SUM_PART(to, at)                                                                                            \
@@ -150,6 +187,7 @@ static void test_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiles_in_turn), cmocka_unit_test(test_loads_do_not_wait),
-                                       cmocka_unit_test(test_row_sums), cmocka_unit_test(test_columns)};
+                                       cmocka_unit_test(test_row_sums), cmocka_unit_test(test_columns),
+                                       cmocka_unit_test(test_same_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
