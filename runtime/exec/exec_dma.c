@@ -16,10 +16,10 @@ _Static_assert((int)DST == AP(tensor_copy, dst) && (int)SRC == AP(tensor_copy, s
 
 /* ---- copies ---- */
 
-enum { STREAMED_RUN = 16 << 10, STREAMED_SLOT = 256 << 10 };
+enum { STREAMED_RUN = 16 << 10, STREAMED_SLOT = 256 << 10, STREAMED_OUTPUTS = 8 << 20 };
 
-/* Whether what is copied goes around the caches: long runs into a large output that the program
- * does not read. */
+/* Whether what is copied goes around the caches: long runs into a large output that the program does not read, of
+ * outputs that caches do not hold, were all of that size. Whoever reads smaller ones finds them there. */
 static bool streams(const struct binding *b, const struct bound_insn *i)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];
@@ -33,7 +33,8 @@ static bool streams(const struct binding *b, const struct bound_insn *i)
         bytes *= i->shape.count[d];
     for (int g = 0; g < b->kernel->ngrid; g++)
         bytes *= b->kernel->grid[g];
-    return b->m->p->slots[root].is_output && !b->m->slot_read[root] && bytes >= STREAMED_SLOT;
+    return b->m->p->slots[root].is_output && !b->m->slot_read[root] && bytes >= STREAMED_SLOT &&
+           bytes >= STREAMED_OUTPUTS / (b->m->p->regions[0].nresults + 1);
 }
 
 static void stream_row(struct worker *me, const struct bound_insn *i, char *const *p,
