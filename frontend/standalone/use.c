@@ -291,8 +291,10 @@ static void add_product(struct used *u, const struct insn *n)
         use_add(u, "KERNEL_interleave");
     if (may_be_one(y, y->rank - 1) || (!packed && may_be_one(y, y->rank - 2)))
         use_add(u, "KERNEL_dot");
-    if (more->nterms || !dim_is_const(more->base) || more->base != 0)
+    if (more->nterms || !dim_is_const(more->base) || more->base != 0) {
         use_add(u, "GEMM_ACCUMULATES");
+        use_add(u, "GEMM_OTHER");
+    }
 }
 
 /* The inputs' part of the gates: products of some rows of all batches with what a block of weights has of the gates. */
@@ -532,9 +534,11 @@ struct used *use_find(const struct program *p, struct arena *a)
     add_members(u, "copy lanes fma");
     use_add(u, "CONVERT_f32_from_u8");
     use_add(u, "OP_identity");
-    for (int i = 0; i < p->nkernels; i++)
+    for (int i = 0; i < p->nkernels; i++) {
         for (int j = 0; j < p->kernels[i].ninsns; j++)
             add_insn(u, &p->kernels[i].insns[j]);
+        use_add_steps(u, &p->kernels[i]);
+    }
     for (int i = 0; i < p->ncalls; i++)
         add_call(u, p, &p->calls[i]);
     if (p->ncalls)

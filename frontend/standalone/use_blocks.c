@@ -3,6 +3,7 @@
 #include "runtime/kernels/blocks.h"
 
 enum { LOOK_AT = 4096 }; /* trips of a clipped dim */
+enum { NARROW_ROW = 16 }; /* columns of one row that gemm_row.inc computes at once anyway */
 
 /* What a dim of a tile can be. */
 struct lengths {
@@ -81,6 +82,7 @@ static struct heights heights_of(const struct lengths *c, length_fn *add)
 struct widths {
     int lanes, vectors; /* of a block at most */
     unsigned full, half; /* bit v: blocks of v vectors, of which the last is a half */
+    unsigned part; /* bit v: blocks of v vectors, of which the last is not whole */
 };
 
 static void add_width(void *to, int64_t columns)
@@ -95,6 +97,7 @@ static void add_width(void *to, int64_t columns)
     bool half = w->lanes == 16 && rest - (vectors - 1) * w->lanes <= w->lanes / 2 && vectors >= HALF_VECTORS &&
                 vectors < HALF_VECTORS + HALF_WIDTHS;
     *(half ? &w->half : &w->full) |= 1u << vectors;
+    w->part |= (rest % w->lanes && !half ? 1u : 0u) << vectors;
 }
 
 static struct widths widths_of(const struct lengths *c, int lanes, int vectors)
@@ -111,6 +114,8 @@ static struct widths widths_of(const struct lengths *c, int lanes, int vectors)
 /* Those of `vectors` vectors that have the rows of a bit of `heights`. */
 static void add_column(struct used *u, const struct widths *w, const char *type, int vectors, unsigned heights)
 {
+    if (heights && w->part >> vectors & 1)
+        use_add(u, "GEMM_%d_PART_%s_%d", w->lanes, type, vectors);
     for (int rows = 1; rows <= MOST_BLOCK_ROWS; rows++) {
         if (!(heights >> rows & 1))
             continue;
@@ -143,6 +148,8 @@ static void add_tiles(struct used *u, const struct lengths *rows, const struct l
     const struct heights h = heights_of(rows, add_height), panel = heights_of(rows, add_panel_height);
     if (h.one)
         use_add(u, "GEMM_ONE_ROW");
+    if (h.one && (columns->open || columns->most > NARROW_ROW))
+        use_add(u, "GEMM_WIDE_ROW");
     for (int i = 0; i < (int)(sizeof lanes / sizeof *lanes); i++) {
         const struct widths all = widths_of(columns, lanes[i], MOST_BLOCK_VECTORS),
                             narrow = widths_of(columns, lanes[i], NARROW_VECTORS_OF(lanes[i]));
@@ -176,5 +183,41 @@ void use_add_columns(struct used *u, int64_t columns, enum gemm_type type)
 void use_add_every_block(struct used *u)
 {
     use_add(u, "GEMM_ONE_ROW");
+    use_add(u, "GEMM_WIDE_ROW");
     use_add(u, "GEMM_ANY_f32");
+}
+
+/* ---- steps ---- */
+
+static bool is_product(const struct insn *n)
+{
+    return n->op == INSN_nc_matmul || n->op == INSN_weight_only_matmul || n->op == INSN_quantized_matmul ||
+           n->op == INSN_recurrence;
+}
+
+/* Whether a step may add, to each row of sums, a row of its own. */
+static bool has_rows(const struct insn *n)
+{
+    for (int i = 1; i < insn_info(n->op)->naps; i++) {
+        const struct ap *a = &n->ap[i];
+        if (a->mem != MEM_NONE && a->mem != MEM_PSUM && (a->rank < 2 || a->dim[a->rank - 2].step != 0))
+            return true;
+    }
+    return false;
+}
+
+void use_add_steps(struct used *u, const struct kernel *k)
+{
+    bool product = false;
+    for (int i = 0; i < k->ninsns; i++)
+        product |= is_product(&k->insns[i]);
+    for (int i = 0; product && i < k->ninsns; i++) {
+        const struct insn *n = &k->insns[i];
+        if (is_product(n))
+            continue;
+        if (n->ap[0].mem != MEM_NONE && n->ap[0].dtype == DT_BF16)
+            use_add(u, "GEMM_ROUNDS");
+        if (has_rows(n))
+            use_add(u, "GEMM_OTHER");
+    }
 }

@@ -15,4 +15,7 @@ void use_add_columns(struct used *u, int64_t columns, enum gemm_type type);
 /* Of f32, whatever the tiles are. */
 void use_add_every_block(struct used *u);
 
+/* What follows products of a kernel, in registers: results in bf16, tiles added. */
+void use_add_steps(struct used *u, const struct kernel *k);
+
 #endif

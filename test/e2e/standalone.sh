@@ -156,7 +156,7 @@ for to in fixed without; do
     cmp -s blocks.bin out.bin || failed "$to: other bits"
 done
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
-[ "$code" -lt 105000 ] || failed "compiled for speed the code has $code bytes, more than 105000"
+[ "$code" -lt 80000 ] || failed "compiled for speed the code has $code bytes, more than 80000"
 
 # ---- the unit for matrices, where this CPU has it: xrun's bits, which are others than those without it ----
 if grep -qw amx_bf16 /proc/cpuinfo 2>/dev/null; then
