@@ -446,6 +446,10 @@ static void add_call(struct used *u, const struct program *p, const struct call 
             use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
     if (k->op == OP_fft)
         use_add(u, "TRANSPOSE_4"); /* of real and imaginary parts */
+    if (k->op == OP_scatter_windows)
+        use_add(u, "REDUCE_ROWS_sum"); /* rows that are added */
+    if (k->op == OP_quantize_linear || k->op == OP_dequantize_linear)
+        use_add(u, "KERNEL_affine");
     if (k->op == OP_cumsum)
         add_forms(u, "RUNNING", in);
     if (k->op == OP_argmax || k->op == OP_argmin || k->op == OP_hardmax || k->op == OP_topk)

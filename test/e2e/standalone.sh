@@ -362,6 +362,25 @@ graph "spectrum" (%0 "image": f32[1,1,28,28]) {
 EOF
 has_bits_of_xrun spectrum 3136 y
 
+# Rows that are added to others, and quantisation by a scale that is computed.
+cat >called.xir <<EOF
+graph "called" (%0 "image": f32[1,1,28,28]) {
+  %c0 = const i64[2] {14, 56}
+  %c1 = const f32[9,56] {$(seq -s', ' 1 504)}
+  %c2 = const i32[14,1] {0, 8, 3, 3, 1, 5, 8, 2, 0, 7, 6, 4, 4, 3}
+  %c3 = const f32[] {0.01}
+  %c4 = const u8[] {3}
+  %1 = reshape(%0, %c0)
+  %2 = scatter_windows(%c1, %c2, %1) {update_window_dims=[1], inserted_window_dims=[0], scatter_dims_to_operand_dims=[0], input_batching_dims=ints[], scatter_indices_batching_dims=ints[], index_vector_dim=1, combine="add"}
+  %3 = reduce_max(%2) {keepdims=0}
+  %4 = mul(%3, %c3)
+  %5 = quantize_linear(%2, %4, %c4)
+  %6 = dequantize_linear(%5, %4, %c4)
+  return(%2, %5, %6)
+} outputs("added", "quantised", "back")
+EOF
+has_bits_of_xrun called 2016,504,2016 added quantised back
+
 # In one file too: a body has a name of the file's own, its operator has not.
 cat >bodies.xir <<'X'
 graph "bodies" (%0 "x": f32[1,2,5,5], %1 "offset": f32[1,8,4,4]) {

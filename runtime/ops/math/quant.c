@@ -1,5 +1,7 @@
 #include "runtime/ops/common/numeric.h"
 
+#include "runtime/kernels/kernels.h"
+
 #include <math.h>
 
 /* ---- where the scale of each element lies ---- */
@@ -52,6 +54,40 @@ static int64_t scale_at(const struct scales *s, int64_t outer, int64_t i, int64_
     return s->count == 1 ? 0 : i;
 }
 
+/* ---- by kernel ---- */
+
+static bool tile_type_of(int dtype, enum tile_type *type)
+{
+    *type = dtype == DT_F32 ? TILE_F32 : dtype == DT_U8 ? TILE_U8 : TILE_I8;
+    return dtype == DT_F32 || dtype == DT_U8 || dtype == DT_I8;
+}
+
+/* Bytes from or to FP32, of which many neighbours have one scale: true when it is done. */
+static bool affine_blocks(struct op_call *c, const struct scales *s, enum affine_form form)
+{
+    enum { FEW = 16 };
+    const struct tensor *x = c->in[0], *y = c->out[0], *real = form == AFFINE_DIVIDE ? x : y;
+    const int64_t n = s->count == 1 ? tensor_count(x) : s->a.inner;
+    struct affine_tile t = {.form = form, .rows = 1, .n = (size_t)n};
+    if (n < FEW || s->block || !tile_type_of(x->dtype, &t.x_type) || !tile_type_of(y->dtype, &t.y_type) ||
+        x->dtype == y->dtype || real->dtype != DT_F32 || c->in[1]->dtype != DT_F32 ||
+        attr_find(c->attrs, "precision"))
+        return false;
+    for (int64_t b = 0; b < tensor_count(x) / n; b++) {
+        const int64_t k = s->count == 1 ? 0 : b % s->a.n;
+        const float scale = (float)s->scale[k], zero = s->zero ? (float)s->zero[k] : 0;
+        t.x = (const char *)x->data + (size_t)(b * n) * dtype_bytes(x->dtype);
+        t.y = (char *)y->data + (size_t)(b * n) * dtype_bytes(y->dtype);
+        t.scale = (struct in_tile){&scale, 0, 0};
+        if (form == AFFINE_DIVIDE)
+            t.zero = (int)zero;
+        else
+            t.bias = (struct in_tile){&zero, 0, 0};
+        kernels_get()->affine(&t);
+    }
+    return true;
+}
+
 /* ---- quantize_linear ---- */
 
 static bool infer_block(struct infer *f)
@@ -101,8 +137,12 @@ static bool quantize_linear(struct op_call *c, struct work *w)
     struct tensor *y = c->out[0];
     int to = y->dtype, precision = (int)attr_int(c->attrs, "precision", 0);
     bool saturate = attr_int(c->attrs, "saturate", 1) != 0 || to == DT_F4E2M1;
+    if (!load_scales(c, w, &s))
+        return false;
+    if (affine_blocks(c, &s, AFFINE_DIVIDE))
+        return true;
     double *x = work_doubles(w, c->in[0]);
-    if (!x || !load_scales(c, w, &s))
+    if (!x)
         return false;
     if (!dtype_is_float(precision))
         precision = c->in[1]->dtype == DT_F8E8M0 ? c->in[0]->dtype : c->in[1]->dtype;
@@ -137,8 +177,12 @@ bool infer_dequantize_linear(struct infer *f)
 static bool dequantize_linear(struct op_call *c, struct work *w)
 {
     struct scales s;
+    if (!load_scales(c, w, &s))
+        return false;
+    if (affine_blocks(c, &s, AFFINE_SHIFT_SCALE))
+        return true;
     double *x = work_doubles(w, c->in[0]);
-    if (!x || !load_scales(c, w, &s))
+    if (!x)
         return false;
     int64_t at = 0;
     for (int64_t o = 0; o < s.a.outer; o++)
