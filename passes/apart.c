@@ -21,13 +21,6 @@ struct apart {
     struct diag *d;
 };
 
-static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t otherwise)
-{
-    int count;
-    const int64_t *v = attr_ints(as, name, &count);
-    return v && i < count ? v[i] : otherwise;
-}
-
 /* Of one group, with constant weights and an image whose number alone may be unknown. */
 static bool is_plain(const struct node *n)
 {
@@ -62,8 +55,8 @@ static bool side_by_side(const struct node *n)
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     const struct attrs *as = &n->attrs;
     for (int i = 0; i + 2 < x->rank; i++)
-        if (at_or(as, "strides", i, 1) != w->dims[i + 2] || at_or(as, "dilations", i, 1) != 1 ||
-            at_or(as, "pads", i, 0) || at_or(as, "pads", i + x->rank - 2, 0) ||
+        if (attr_int_at(as, "strides", i, 1) != w->dims[i + 2] || attr_int_at(as, "dilations", i, 1) != 1 ||
+            attr_int_at(as, "pads", i, 0) || attr_int_at(as, "pads", i + x->rank - 2, 0) ||
             y->dims[i + 2] != x->dims[i + 2] * w->dims[i + 2])
             return false;
     return given(as) && product_rows(w, MAX_ROWS) <= MAX_ROWS;
@@ -78,8 +71,9 @@ static bool overlaps(const struct node *n)
         product_rows(w, MOST_ROWS) > MOST_ROWS || !given(as))
         return false;
     for (int i = 0; i + 2 < x->rank; i++) {
-        const int64_t most = 1 << 16, stride = at_or(as, "strides", i, 1), dilation = at_or(as, "dilations", i, 1),
-                      begin = at_or(as, "pads", i, 0), end = at_or(as, "pads", i + x->rank - 2, 0);
+        const int64_t most = 1 << 16, stride = attr_int_at(as, "strides", i, 1),
+                      dilation = attr_int_at(as, "dilations", i, 1),
+                      begin = attr_int_at(as, "pads", i, 0), end = attr_int_at(as, "pads", i + x->rank - 2, 0);
         if (stride < 1 || stride > most || dilation < 1 || dilation > most || begin < 0 || begin > most || end < 0 ||
             end > most || y->dims[i + 2] > (1 << 24))
             return false;
@@ -130,9 +124,10 @@ static struct value *summed(struct node *n, struct value *product, struct diag *
     struct attrs as = {0};
     for (int i = 0; i < axes; i++) {
         size[skip + i] = y->dims[2 + i], block[skip + i] = w->dims[2 + i];
-        strides[skip + i] = at_or(&n->attrs, "strides", i, 1);
-        dilations[skip + i] = at_or(&n->attrs, "dilations", i, 1);
-        pads[skip + i] = at_or(&n->attrs, "pads", i, 0), pads[2 + skip + i] = at_or(&n->attrs, "pads", axes + i, 0);
+        strides[skip + i] = attr_int_at(&n->attrs, "strides", i, 1);
+        dilations[skip + i] = attr_int_at(&n->attrs, "dilations", i, 1);
+        pads[skip + i] = attr_int_at(&n->attrs, "pads", i, 0);
+        pads[2 + skip + i] = attr_int_at(&n->attrs, "pads", axes + i, 0);
     }
     attr_set_ints(&g->arena, &as, "strides", strides, 2);
     attr_set_ints(&g->arena, &as, "dilations", dilations, 2);

@@ -29,21 +29,14 @@ struct depth_window { /* along the depth */
     int64_t in, out, taps, stride, dilation, begin, end;
 };
 
-static int64_t at_or(const struct attrs *as, const char *name, int i, int64_t otherwise)
-{
-    int count;
-    const int64_t *v = attr_ints(as, name, &count);
-    return v && i < count ? v[i] : otherwise;
-}
-
 /* Of volumes whose depths are that dim. */
 static struct depth_window window_along(struct depth *p, const struct node *n, int depth, int64_t taps)
 {
     struct depth_window w = {.in = n->in[0]->type.dims[depth],
                        .out = n->out[0]->type.dims[depth],
                        .taps = taps,
-                       .stride = at_or(&n->attrs, "strides", 0, 1),
-                       .dilation = at_or(&n->attrs, "dilations", 0, 1)};
+                       .stride = attr_int_at(&n->attrs, "strides", 0, 1),
+                       .dilation = attr_int_at(&n->attrs, "dilations", 0, 1)};
     struct dim_table *t = &p->g->dims;
     struct pads pads = pads_of(t, n, 0, window_excess(t, w.in, w.out, taps, w.stride, w.dilation));
     w.begin = pads.begin, w.end = pads.end;
@@ -206,7 +199,7 @@ static bool convolve(struct depth *p, struct node *n)
     struct depth_window d = window_of(p, n, w->type.dims[2]);
     bool grouped = attr_int(&n->attrs, "group", 1) > 1 && d.taps > 1;
     for (int i = 0; i < 3; i++)
-        if (at_or(&n->attrs, "lhs_dilation", i, 1) != 1)
+        if (attr_int_at(&n->attrs, "lhs_dilation", i, 1) != 1)
             return true;
     if (grouped && (!w->constant || n->out[0]->type.dtype != DT_F32))
         return true; /* sums are rounded to the result's type */
@@ -277,10 +270,10 @@ static struct value *all_phases(struct depth *p, struct node *n, int64_t stride,
 
 static bool convolve_transposed(struct depth *p, struct node *n)
 {
-    int64_t stride = at_or(&n->attrs, "strides", 0, 1), begin = at_or(&n->attrs, "pads", 0, 0);
+    int64_t stride = attr_int_at(&n->attrs, "strides", 0, 1), begin = attr_int_at(&n->attrs, "pads", 0, 0);
     int64_t out = n->out[0]->type.dims[DEPTH], places = (out + begin + stride - 1) / stride;
     if (!n->in[1]->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
-        at_or(&n->attrs, "dilations", 0, 1) != 1 || attr_find(&n->attrs, "output_shape") ||
+        attr_int_at(&n->attrs, "dilations", 0, 1) != 1 || attr_find(&n->attrs, "output_shape") ||
         attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
         attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
         return true;
@@ -330,7 +323,7 @@ static bool pool_planes(struct depth *p, struct node *n)
 {
     enum { FIRST_CHANNELS = 1, FIRST_DEPTH = 2, FIRST_HEIGHT = 3, FIRST_WIDTH = 4 };
     const dim_t *v = n->in[0]->type.dims, *y = n->out[0]->type.dims;
-    struct depth_window d = window_along(p, n, FIRST_DEPTH, at_or(&n->attrs, "kernel_shape", 0, 1));
+    struct depth_window d = window_along(p, n, FIRST_DEPTH, attr_int_at(&n->attrs, "kernel_shape", 0, 1));
     struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
     struct dim_table *t = &p->g->dims;
     bool known = dim_is_const(v[N]);
@@ -349,7 +342,7 @@ static bool pool_planes(struct depth *p, struct node *n)
 
 static bool pool(struct depth *p, struct node *n)
 {
-    struct depth_window d = window_of(p, n, at_or(&n->attrs, "kernel_shape", 0, 1));
+    struct depth_window d = window_of(p, n, attr_int_at(&n->attrs, "kernel_shape", 0, 1));
     struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
     const dim_t *v = n->in[0]->type.dims;
     dim_t number = dim_is_const(v[N]) ? v[N] : -1;

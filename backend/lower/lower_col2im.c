@@ -1,7 +1,8 @@
 /*
  * Columns back to images: the places of a block are pictures, which are added to the image of their
- * channel where they lie. Elements of a row that lie a stride apart, a phase of it, are kept side by
- * side while pictures are added, and take their places at the end.
+ * channel where they lie. Those of one column of the block, whose rows go together, are added up
+ * first. Elements of a row that lie a stride apart, a phase of it, are kept side by side while they
+ * are added, and take their places at the end.
  */
 #include "backend/lower/expression.h"
 #include "backend/lower/numbers.h"
@@ -71,6 +72,33 @@ static void measure_phases(struct columns *c)
     c->width = c->left + right;
 }
 
+/* Adds the pictures of a column of the block to its phase: where their rows are neighbours, together. */
+static void emit_column(struct kernel_builder *k, const struct columns *c, int64_t column, struct ap sums,
+                        struct ap rows, struct ap from)
+{
+    const bool joint = c->stride[0] == 1;
+    const int64_t width = joint ? c->windows[1] : c->width, places = c->windows[0] * c->windows[1];
+    int64_t phase, at = c->left + shift_of(c, column, &phase);
+    struct ap part = joint ? rows : sums, whole = rows, onto = sums;
+    part.rank = whole.rank = onto.rank = 0;
+    onto.offset.base = at + phase * c->padded[0] * c->width;
+    part.offset.base = joint ? 0 : onto.offset.base;
+    from.offset.base = column * places;
+    if (joint)
+        emit_memset(k, (struct memset){.dst = rows});
+    int row = kernel_loop(k, c->kernel[0]);
+    ap_push(&part, width * c->stride[0], c->windows[0]), ap_push(&part, 1, c->windows[1]);
+    ap_move(k->p, &part, row, width * c->dilation[0]);
+    ap_push(&from, c->windows[1], c->windows[0]), ap_push(&from, 1, c->windows[1]);
+    ap_move(k->p, &from, row, c->kernel[1] * places);
+    emit_tensor_tensor(k, (struct tensor_tensor){.dst = part, .a = part, .b = from, .op = OP_add});
+    kernel_end_loop(k);
+    ap_push(&onto, c->width, c->padded[0]), ap_push(&onto, 1, c->windows[1]);
+    ap_push(&whole, c->windows[1], c->padded[0]), ap_push(&whole, 1, c->windows[1]);
+    if (joint)
+        emit_tensor_tensor(k, (struct tensor_tensor){.dst = onto, .a = onto, .b = whole, .op = OP_add});
+}
+
 /* Every phase of every row, in the order of the image. */
 static void emit_places(struct kernel_builder *k, const struct columns *c, struct ap out, struct ap sums, bool at_once)
 {
@@ -113,23 +141,13 @@ enum lowered lower_col2im(struct lowering *l, struct node *n)
     struct kernel_builder k = begin_kernel(l, n, n->name && *n->name ? n->name : "col2im");
     int var = kernel_grid(&k, dim_mul(t, y->type.dims[0], channels));
     struct ap sums = ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.stride[1] * c.padded[0] * c.width)),
-              out = ap_slot(l->p, value_slot(l, y));
+              rows = c.stride[0] > 1 ? sums
+                                     : ap_tile(&k, kernel_tile(&k, MEM_SBUF, DT_F32, 1, c.padded[0] * c.windows[1])),
+              from = ap_slot(l->p, value_slot(l, x)), out = ap_slot(l->p, value_slot(l, y));
+    ap_move(l->p, &from, var, block);
     emit_memset(&k, (struct memset){.dst = sums});
-    for (int64_t column = 0; column < c.kernel[1]; column++) {
-        struct ap part = sums, from = ap_slot(l->p, value_slot(l, x));
-        int64_t phase, shift = shift_of(&c, column, &phase);
-        int row = kernel_loop(&k, c.kernel[0]);
-        part.rank = 0;
-        part.offset.base = phase * c.padded[0] * c.width + c.left + shift;
-        from.offset.base = column * places;
-        ap_push(&part, c.width * c.stride[0], c.windows[0]), ap_push(&part, 1, c.windows[1]);
-        ap_move(l->p, &part, row, c.width * c.dilation[0]);
-        ap_push(&from, c.windows[1], c.windows[0]), ap_push(&from, 1, c.windows[1]);
-        ap_move(l->p, &from, var, block);
-        ap_move(l->p, &from, row, c.kernel[1] * places);
-        emit_tensor_tensor(&k, (struct tensor_tensor){.dst = part, .a = part, .b = from, .op = OP_add});
-        kernel_end_loop(&k);
-    }
+    for (int64_t column = 0; column < c.kernel[1]; column++)
+        emit_column(&k, &c, column, sums, rows, from);
     ap_move(l->p, &out, var, area);
     emit_places(&k, &c, out, sums,
                 c.size[1] % c.stride[1] == 0 && y->type.dtype == DT_F32 && !l->o->strict_target);

@@ -47,6 +47,13 @@ const int64_t *attr_ints(const struct attrs *as, const char *name, int *count)
     return a ? a->ints : NULL;
 }
 
+int64_t attr_int_at(const struct attrs *as, const char *name, int i, int64_t otherwise)
+{
+    int count;
+    const int64_t *v = attr_ints(as, name, &count);
+    return v && i < count ? v[i] : otherwise;
+}
+
 const double *attr_floats(const struct attrs *as, const char *name, int *count)
 {
     const struct attr *a = find_kind(as, name, ATTR_FLOATS);

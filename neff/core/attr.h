@@ -50,6 +50,8 @@ struct str attr_str(const struct attrs *as, const char *name, const char *otherw
 bool attr_is(const struct attrs *as, const char *name, const char *value); /* string equals */
 const int64_t *attr_ints(const struct attrs *as, const char *name,
                          int *count); /* NULL, 0 if absent */
+/* Element i of a list; `otherwise` where there is none. */
+int64_t attr_int_at(const struct attrs *as, const char *name, int i, int64_t otherwise);
 const double *attr_floats(const struct attrs *as, const char *name, int *count);
 const struct str *attr_strs(const struct attrs *as, const char *name, int *count);
 const struct tensor *attr_tensor(const struct attrs *as, const char *name);

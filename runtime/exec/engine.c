@@ -63,15 +63,6 @@ void run_tiles(struct worker *me, const struct bound_insn *i, row_fn tile)
 
 /* ---- tiles of 8-bit numbers and sums ---- */
 
-static int tile_type_of(int dtype)
-{
-    return dtype == DT_F32   ? TILE_F32
-           : dtype == DT_I32 ? TILE_I32
-           : dtype == DT_U8  ? TILE_U8
-           : dtype == DT_I8  ? TILE_I8
-                             : -1;
-}
-
 /* Of the instructions that have an affine kernel. */
 enum { DST = AP(tensor_scalar, dst), SRC = AP(tensor_scalar, src) };
 _Static_assert((int)DST == AP(activation, dst) && (int)SRC == AP(activation, src),

@@ -21,6 +21,9 @@ typedef uint32_t quick_u32 __attribute__((may_alias));
 typedef int64_t quick_i64 __attribute__((may_alias));
 typedef uint64_t quick_u64 __attribute__((may_alias));
 
+/* Elements of so many bytes are moved whatever they are. */
+#define QUICK_MOVES(X) X(1, quick_u8) X(4, quick_u32) X(8, quick_u64)
+
 enum quick_code {
 #define QUICK_BINARY(name, dtype, op, T, R, result)   QUICK_##name,
 #define QUICK_CONVERT(name, to, from, T, R, result) QUICK_##name,

@@ -36,6 +36,21 @@ typedef float part_4 __attribute__((vector_size(16), aligned(4), may_alias));
         return true;                                                                               \
     }
 
+/* Dense results are computed four at a time. */
+#define IS_PART(name) ((uint64_t)STEP_OF(name) <= 1)
+#define PARTS(dense, ...)                                                                          \
+    if (STEP_OF(to) == 1 && (dense))                                                               \
+        for (; i + 4 <= n; i += 4) {                                                               \
+            __VA_ARGS__                                                                            \
+        }
+#define TO_PART *(part_4 *)&ELEMENT(quick_f32, to)
+
+#define QUICK_FLOATS(name, o, result)                                                              \
+    SHORT_ROW(, short_##name, SHORT_OPERANDS_2,                                                    \
+              PARTS(IS_PART(a) && IS_PART(b), const part_4 x = PART_4(a), y = PART_4(b);           \
+                    TO_PART = (result);),                                                          \
+              const quick_f32 x = ELEMENT(quick_f32, a), y = ELEMENT(quick_f32, b);                \
+              ELEMENT(quick_f32, to) = (result);)
 #define QUICK_BINARY(name, dtype, o, T, R, result)                                                 \
     SHORT_ROW(, short_##name, SHORT_OPERANDS_2, , const T x = ELEMENT(T, a), y = ELEMENT(T, b);    \
               ELEMENT(R, to) = (R)(result);)
@@ -43,36 +58,20 @@ typedef float part_4 __attribute__((vector_size(16), aligned(4), may_alias));
     SHORT_ROW(, short_##name, SHORT_OPERANDS_1, , const T x = ELEMENT(T, a); ELEMENT(R, to) = (R)(result);)
 #include "runtime/exec/quick.def"
 
-/* Elements of so many bytes are moved whatever they are. */
-#define SHORT_MOVES(X) X(1, quick_u8) X(4, quick_u32) X(8, quick_u64)
 #define SHORT_MOVE_ROWS(bytes, T)                                                                  \
     SHORT_ROW(, short_copy_##bytes, SHORT_OPERANDS_1, , ELEMENT(T, to) = ELEMENT(T, a);)           \
     SHORT_ROW(, short_choose_##bytes, SHORT_OPERANDS_3, ,                                          \
               ELEMENT(T, to) = ELEMENT(quick_u8, c) ? ELEMENT(T, a) : ELEMENT(T, b);)
-SHORT_MOVES(SHORT_MOVE_ROWS)
-
-/* Dense results are computed four at a time. */
-#define IS_PART(name) ((uint64_t)STEP_OF(name) <= 1)
-#define PARTS(dense, in_4)                                                                         \
-    if (STEP_OF(to) == 1 && (dense))                                                               \
-        for (; i + 4 <= n; i += 4)                                                                 \
-            *(part_4 *)&ELEMENT(quick_f32, to) = in_4;
-#define ARITHMETIC(name, o)                                                                        \
-    SHORT_ROW(, name, SHORT_OPERANDS_2, PARTS(IS_PART(a) && IS_PART(b), PART_4(a) o PART_4(b)),    \
-              ELEMENT(quick_f32, to) = ELEMENT(quick_f32, a) o ELEMENT(quick_f32, b);)
-ARITHMETIC(parts_add, +)
-ARITHMETIC(parts_sub, -)
-ARITHMETIC(parts_mul, *)
-ARITHMETIC(parts_div, /)
+QUICK_MOVES(SHORT_MOVE_ROWS)
 
 #define ROUNDING_FMA(x, y, z) ((x) * (y) + (z))
 #define FMA_PARTS(fma_4)                                                                           \
-    PARTS(IS_PART(a) && IS_PART(b) && IS_PART(c), fma_4(PART_4(a), PART_4(b), PART_4(c)))
+    PARTS(IS_PART(a) && IS_PART(b) && IS_PART(c), TO_PART = fma_4(PART_4(a), PART_4(b), PART_4(c));)
 #define MULTIPLY_ADD(target, name, parts, fma)                                                     \
     SHORT_ROW(target, name, SHORT_OPERANDS_3, parts,                                               \
               ELEMENT(quick_f32, to) =                                                             \
                   fma(ELEMENT(quick_f32, a), ELEMENT(quick_f32, b), ELEMENT(quick_f32, c));)
-MULTIPLY_ADD(, parts_multiply_add, FMA_PARTS(ROUNDING_FMA), ROUNDING_FMA)
+MULTIPLY_ADD(, short_multiply_add, FMA_PARTS(ROUNDING_FMA), ROUNDING_FMA)
 
 #if defined __x86_64__
 #define FUSED_TARGET     __attribute__((target("avx,fma")))
@@ -82,7 +81,7 @@ MULTIPLY_ADD(, parts_multiply_add, FMA_PARTS(ROUNDING_FMA), ROUNDING_FMA)
 #define FUSED_TARGET
 #define FUSED_PARTS
 #endif
-MULTIPLY_ADD(FUSED_TARGET, parts_fused_multiply_add, FUSED_PARTS, fmaf)
+MULTIPLY_ADD(FUSED_TARGET, short_fused_multiply_add, FUSED_PARTS, fmaf)
 
 quick_row_fn quick_short_row(uint16_t code, bool fused)
 {
@@ -92,20 +91,8 @@ quick_row_fn quick_short_row(uint16_t code, bool fused)
 #include "runtime/exec/quick.def"
 #define SHORT_MOVE_NAMES(bytes, T)                                                                 \
     [QUICK_copy_##bytes] = short_copy_##bytes, [QUICK_choose_##bytes] = short_choose_##bytes,
-        SHORT_MOVES(SHORT_MOVE_NAMES)
+        QUICK_MOVES(SHORT_MOVE_NAMES)
+        [QUICK_multiply_add] = short_multiply_add,
     };
-    static const struct {
-        uint16_t code;
-        quick_row_fn run[2]; /* by `fused` */
-    } parts[] = {
-        {QUICK_add_f32, {parts_add, parts_add}},
-        {QUICK_sub_f32, {parts_sub, parts_sub}},
-        {QUICK_mul_f32, {parts_mul, parts_mul}},
-        {QUICK_div_f32, {parts_div, parts_div}},
-        {QUICK_multiply_add, {parts_multiply_add, parts_fused_multiply_add}},
-    };
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
-        if (parts[p].code == code)
-            return parts[p].run[fused];
-    return code < QUICK_end ? rows[code] : NULL;
+    return code == QUICK_multiply_add && fused ? short_fused_multiply_add : code < QUICK_end ? rows[code] : NULL;
 }

@@ -96,6 +96,14 @@ struct out_tile { /* f32 or bf16, contiguous along a row */
  * missing scale is 1, a missing bias -0 or 0; in the last two forms they are one number for all.
  */
 enum tile_type { TILE_F32, TILE_I32, TILE_U8, TILE_I8 };
+static inline int tile_type_of(int dtype) /* -1: none */
+{
+    return dtype == DT_F32   ? TILE_F32
+           : dtype == DT_I32 ? TILE_I32
+           : dtype == DT_U8  ? TILE_U8
+           : dtype == DT_I8  ? TILE_I8
+                             : -1;
+}
 enum affine_form { AFFINE_SCALE_ADD, AFFINE_SHIFT_SCALE, AFFINE_DIVIDE };
 struct affine_tile {
     const void *x;

@@ -56,23 +56,19 @@ static int64_t scale_at(const struct scales *s, int64_t outer, int64_t i, int64_
 
 /* ---- by kernel ---- */
 
-static bool tile_type_of(int dtype, enum tile_type *type)
-{
-    *type = dtype == DT_F32 ? TILE_F32 : dtype == DT_U8 ? TILE_U8 : TILE_I8;
-    return dtype == DT_F32 || dtype == DT_U8 || dtype == DT_I8;
-}
-
 /* Bytes from or to FP32, of which many neighbours have one scale: true when it is done. */
 static bool affine_blocks(struct op_call *c, const struct scales *s, enum affine_form form)
 {
     enum { FEW = 16 };
-    const struct tensor *x = c->in[0], *y = c->out[0], *real = form == AFFINE_DIVIDE ? x : y;
+    const struct tensor *x = c->in[0], *y = c->out[0];
+    const int real = (form == AFFINE_DIVIDE ? x : y)->dtype, bytes = (form == AFFINE_DIVIDE ? y : x)->dtype;
     const int64_t n = s->count == 1 ? tensor_count(x) : s->a.inner;
-    struct affine_tile t = {.form = form, .rows = 1, .n = (size_t)n};
-    if (n < FEW || s->block || !tile_type_of(x->dtype, &t.x_type) || !tile_type_of(y->dtype, &t.y_type) ||
-        x->dtype == y->dtype || real->dtype != DT_F32 || c->in[1]->dtype != DT_F32 ||
+    if (n < FEW || s->block || real != DT_F32 || (bytes != DT_U8 && bytes != DT_I8) || c->in[1]->dtype != DT_F32 ||
         attr_find(c->attrs, "precision"))
         return false;
+    struct affine_tile t = {.form = form, .rows = 1, .n = (size_t)n,
+                            .x_type = (enum tile_type)tile_type_of(x->dtype),
+                            .y_type = (enum tile_type)tile_type_of(y->dtype)};
     for (int64_t b = 0; b < tensor_count(x) / n; b++) {
         const int64_t k = s->count == 1 ? 0 : b % s->a.n;
         const float scale = (float)s->scale[k], zero = s->zero ? (float)s->zero[k] : 0;
