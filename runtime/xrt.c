@@ -530,6 +530,24 @@ bool xrt_output(const struct xrt_context *c, int i, struct xrt_tensor *out)
 
 enum { MAX_NESTING = 8, MAX_ITEMS = 1 << 24 };
 
+/* A map's values, where they are one tensor, as operators have them: a sequence of scalars. */
+static bool borrow_columns(struct arena *a, struct tensor *map, struct diag *d)
+{
+    struct tensor *keys = &map->items[0], *values = &map->items[1], all = *values;
+    int64_t n = all.kind == VK_TENSOR ? tensor_count(&all) : all.nitems;
+    if (keys->kind != VK_TENSOR || tensor_count(keys) != n || n > MAX_ITEMS)
+        return fail(d, "the keys and the values of a map are of different numbers");
+    map->dtype = keys->dtype;
+    if (all.kind != VK_TENSOR)
+        return true;
+    *values = (struct tensor){.kind = VK_SEQUENCE, .dtype = all.dtype, .nitems = n};
+    values->items = ARENA_ARRAY(a, struct tensor, n + 1);
+    for (int64_t k = 0; k < n; k++)
+        values->items[k] =
+            tensor_view(all.dtype, 0, NULL, (char *)all.data + (size_t)k * dtype_bytes(all.dtype));
+    return true;
+}
+
 static bool borrow_value(struct arena *a, const struct xrt_value *v, int depth, struct tensor *out,
                          struct diag *d)
 {
@@ -549,7 +567,7 @@ static bool borrow_value(struct arena *a, const struct xrt_value *v, int depth, 
     for (int64_t k = 0; k < v->count && v->kind == XRT_SEQUENCE; k++)
         if (out->items[k].kind == VK_TENSOR)
             out->dtype = out->items[k].dtype;
-    return true;
+    return v->kind != XRT_MAP || borrow_columns(a, out, d);
 }
 
 struct numbered { /* an input or output */

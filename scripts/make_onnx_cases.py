@@ -14,12 +14,22 @@ import numpy as np, onnx, onnxruntime as ort
 from onnx import helper as h, numpy_helper as nh, TensorProto as T
 args=[a for a in sys.argv[1:] if a!='--all']; everything='--all' in sys.argv
 out=args[0]; rng=np.random.default_rng(int(args[1]) if len(args)>1 else 0)
-KEPT=re.compile(r"(treereg_(NONE|SOFTMAX)_3_SUM_1|treereg_NONE_3_(AVERAGE|MIN|MAX)_0|treecls_(NONE|LOGISTIC|SOFTMAX|SOFTMAX_ZERO)_3_012_(neg|pos)_b0_0|treecls_NONE_3_012_neg_b1_1|treecls_(NONE|LOGISTIC)_2_0_(neg|pos)_b[01]_0|treecls_NONE_2_1_neg_b0_1|treecls_NONE_1_0_neg_b0_0|linreg_(NONE|SOFTMAX)_3|lincls_(NONE|LOGISTIC)_2_1_0|lincls_(SOFTMAX|SOFTMAX_ZERO)_3_3_1|svmreg_(LINEAR|POLY|RBF|SIGMOID)_0|svmreg_RBF_1|svmcls_(LINEAR|RBF)_[23]_[01]_NONE_[01]|svmcls_RBF_2_0_LOGISTIC_0|svmlin_3_SOFTMAX|norm_\w+|imputer\w+|onehot_(int64|float32|str)|catmap\w+|labenc1\w+|labenc2_is|featvec\w*|scaler|zipmap\w+|afe1|TreeEnsembleRegressor_repeated)$")
+KEPT=re.compile(r"(treereg_(NONE|SOFTMAX)_3_SUM_1|treereg_NONE_3_(AVERAGE|MIN|MAX)_0|treecls_(NONE|LOGISTIC|SOFTMAX|SOFTMAX_ZERO)_3_012_(neg|pos)_b0_0|treecls_NONE_3_012_neg_b1_1|treecls_(NONE|LOGISTIC)_2_0_(neg|pos)_b[01]_0|treecls_NONE_2_1_neg_b0_1|treecls_NONE_1_0_neg_b0_0|linreg_(NONE|SOFTMAX)_3|lincls_(NONE|LOGISTIC)_2_1_0|lincls_(SOFTMAX|SOFTMAX_ZERO)_3_3_1|svmreg_(LINEAR|POLY|RBF|SIGMOID)_0|svmreg_RBF_1|svmcls_(LINEAR|RBF)_[23]_[01]_NONE_[01]|svmcls_RBF_2_0_LOGISTIC_0|svmlin_3_SOFTMAX|norm_\w+|imputer\w+|onehot_(int64|float32|str)|catmap\w+|labenc1\w+|labenc2_is|featvec\w*|scaler|zipmap\w+|dictvec\w+|castmap\w+|afe1|TreeEnsembleRegressor_repeated)$")
 LEFT_OUT=re.compile(r"DynamicQuantizeMatMul_i8|QLinearAveragePool")
 def kept(name, domain): return everything or (KEPT.match(name) if domain=="ai.onnx.ml" else not LEFT_OUT.match(name))
 def typ(name,a):
     if isinstance(a,np.ndarray):
         return h.make_tensor_value_info(name,h.np_dtype_to_tensor_dtype(a.dtype) if a.dtype!=object else T.STRING,a.shape)
+    if isinstance(a,dict):
+        v=next(iter(a.values())); e=T.STRING if isinstance(v,str) else T.INT64 if isinstance(v,int) else T.FLOAT
+        return h.make_value_info(name,h.make_map_type_proto(T.INT64 if isinstance(next(iter(a)),int) else T.STRING,h.make_tensor_type_proto(e,[])))
+def a_map(mp,mm): # fills a MapProto
+    k=list(mm.keys())
+    if isinstance(k[0],int): mp.key_type=T.INT64; mp.keys.extend(k)
+    else: mp.key_type=T.STRING; mp.string_keys.extend([x.encode() for x in k])
+    mp.values.elem_type=onnx.SequenceProto.TENSOR
+    mp.values.tensor_values.extend([nh.from_array(np.array(x,object if isinstance(x,str) else np.int64 if isinstance(x,int) else np.float32)) for x in mm.values()])
+    return mp
 def in_place(s,feeds,shared): # {output: the input in whose memory onnxruntime wants it}
     b=s.io_binding(); own={k:ort.OrtValue.ortvalue_from_numpy(v.copy()) for k,v in feeds.items()}
     for k,v in own.items(): b.bind_ortvalue_input(k,v)
@@ -45,18 +55,12 @@ def case(name,nodes,feeds,outs,opsets=(('',21),('ai.onnx.ml',3)),inits=(),rtol=1
     g=h.make_graph(nodes,name,ins,vis,initializer=list(inits))
     m=h.make_model(g,opset_imports=[h.make_opsetid(*o) for o in opsets],ir_version=10)
     d=f'{out}/{name}'; os.makedirs(d+'/test_data_set_0'); open(d+'/model.onnx','wb').write(m.SerializeToString())
-    for i,v in enumerate(feeds.values()): open(f'{d}/test_data_set_0/input_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
+    for i,v in enumerate(feeds.values()): open(f'{d}/test_data_set_0/input_{i}.pb','wb').write((a_map(onnx.MapProto(),v) if isinstance(v,dict) else nh.from_array(v)).SerializeToString())
     for i,v in enumerate(r):
         if isinstance(v,np.ndarray): b=nh.from_array(v)
         else:
             b=onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP)
-            for mm in v:
-                mp=b.map_values.add()
-                k=list(mm.keys())
-                if isinstance(k[0],int): mp.key_type=T.INT64; mp.keys.extend(k)
-                else: mp.key_type=T.STRING; mp.string_keys.extend([x.encode() for x in k])
-                mp.values.elem_type=onnx.SequenceProto.TENSOR
-                mp.values.tensor_values.extend([nh.from_array(np.array(x,np.float32)) for x in mm.values()])
+            for mm in v: a_map(b.map_values.add(),mm)
         open(f'{d}/test_data_set_0/output_{i}.pb','wb').write(b.SerializeToString())
     open(d+'/data.json','w').write('{"rtol":%g,"atol":%g}'%(rtol,atol))
 f32=lambda *s:rng.standard_normal(s).astype(np.float32)
@@ -140,6 +144,10 @@ case('featvec1',[N('FeatureVectorizer',['a','b'],['y'],inputdimensions=[3,2])],{
 case('scaler',[N('Scaler',['a'],['y'],offset=[1.,2.,3.],scale=[.5,.25,2.])],{'a':f32(2,3)},['y'])
 case('zipmap_i',[N('ZipMap',['a'],['y'],classlabels_int64s=[3,1,2])],{'a':f32(2,3)},['y'])
 case('zipmap_s',[N('ZipMap',['a'],['y'],classlabels_strings=['x','y','z'])],{'a':f32(2,3)},['y'])
+case('dictvec_s',[N('DictVectorizer',['m'],['y'],string_vocabulary=['a','b','c','d'])],{'m':{'b':2.5,'z':9.,'d':-1.}},['y'])
+case('dictvec_i',[N('DictVectorizer',['m'],['y'],int64_vocabulary=[3,1,7])],{'m':{7:1.5,1:.25}},['y'])
+for to,form,v in (('TO_FLOAT','DENSE',.5),('TO_FLOAT','SPARSE',.5),('TO_INT64','DENSE',3.7),('TO_STRING','DENSE',2.25),('TO_STRING','SPARSE',1e20)):
+    case(f'castmap_{to[3:].lower()}_{form.lower()}',[N('CastMap',['m'],['y'],cast_to=to,map_form=form,max_map=6)],{'m':{4:v,1:v+1,2:-v}},['y'])
 case('binarizer',[N('Binarizer',['a'],['y'],threshold=.3)],{'a':f32(2,3)},['y'])
 case('afe1',[N('ArrayFeatureExtractor',['a','i'],['y'])],{'a':f32(5),'i':np.array([[1,3]])},['y'])
 

@@ -79,23 +79,34 @@ def write_array(prefix, a):
         np.save(prefix + ".npy", storable(a), allow_pickle=False)
 
 
-def write_proto(path, a):
-    """Strings, sequences and lists of maps, as ONNX writes them."""
+def fill_map(p, m):
+    """A MapProto of a dict of numbers."""
     import onnx
     from onnx import numpy_helper as nh
 
-    if isinstance(a, list) and a and isinstance(a[0], dict):
+    keys = list(m)
+    if isinstance(keys[0], (int, np.integer)):
+        p.key_type = onnx.TensorProto.INT64
+        p.keys.extend(keys)
+    else:
+        p.key_type = onnx.TensorProto.STRING
+        p.string_keys.extend([k.encode() for k in keys])
+    p.values.elem_type = onnx.SequenceProto.TENSOR
+    p.values.tensor_values.extend([nh.from_array(np.array(x, np.float32)) for x in m.values()])
+    return p
+
+
+def write_proto(path, a):
+    """Strings, sequences, maps and lists of maps, as ONNX writes them."""
+    import onnx
+    from onnx import numpy_helper as nh
+
+    if isinstance(a, dict):
+        b = fill_map(onnx.MapProto(), a)
+    elif isinstance(a, list) and a and isinstance(a[0], dict):
         b = onnx.SequenceProto(elem_type=onnx.SequenceProto.MAP)
         for m in a:
-            p, keys = b.map_values.add(), list(m)
-            if isinstance(keys[0], (int, np.integer)):
-                p.key_type = onnx.TensorProto.INT64
-                p.keys.extend(keys)
-            else:
-                p.key_type = onnx.TensorProto.STRING
-                p.string_keys.extend([k.encode() for k in keys])
-            p.values.elem_type = onnx.SequenceProto.TENSOR
-            p.values.tensor_values.extend([nh.from_array(np.array(x, np.float32)) for x in m.values()])
+            fill_map(b.map_values.add(), m)
     elif isinstance(a, list):
         b = onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR)
         b.tensor_values.extend([nh.from_array(np.asarray(x)) for x in a])

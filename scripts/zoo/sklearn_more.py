@@ -3,7 +3,7 @@ sklearn_models.py come before."""
 import importlib.util
 
 import numpy as np
-from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
+from skl2onnx.common.data_types import DictionaryType, FloatTensorType, Int64TensorType, StringTensorType
 
 from common import Table
 from sklearn_models import NUMBERS, WORDS, X, Y2, Y3, YM, YR, classifier, fitted, matrix, model, sk, table as before
@@ -35,6 +35,17 @@ classifier("tuned_threshold", lambda: importlib.import_module("sklearn.model_sel
 model("cast_transformer", lambda: importlib.import_module("skl2onnx.sklapi").CastTransformer(), None)
 model("replace_transformer", lambda: importlib.import_module("skl2onnx.sklapi").ReplaceTransformer(from_value=0, to_value=-1), None)
 model("cast_regressor", lambda: importlib.import_module("skl2onnx.sklapi").CastRegressor(sk("tree.DecisionTreeRegressor", max_depth=3)()))
+model("random_trees", sk("ensemble.RandomTreesEmbedding", n_estimators=4, max_depth=3, sparse_output=False, random_state=0), None)
+
+
+def dictionaries():
+    rows = [{"colour": 1.5, "size": 2.0}, {"size": 3.0, "weight": -1.0}, {"weight": 0.5, "age": 4.0}]
+    m = sk("feature_extraction.DictVectorizer", sparse=False)().fit(rows)
+    kind = DictionaryType(StringTensorType([1]), FloatTensorType([1]))
+    return m, [("X", kind)], [{"X": rows[1]}, {"X": {"age": 1.0, "unknown": 2.0}}], [rows[1]]
+
+
+before("dict_vectorizer", dictionaries)
 model("function_transformer", sk("preprocessing.FunctionTransformer"), None)
 model("kernel_centerer", sk("preprocessing.KernelCenterer"), None, (X[:5] @ X[:5].T).astype(np.float32))
 model("trees_holes", sk("tree.DecisionTreeRegressor", max_depth=4), YR, HOLES)

@@ -159,6 +159,21 @@ class Containers(unittest.TestCase):
         self.assertFalse(bool(self.load("test_optional_has_element_empty")(None)))
 
 
+class Maps(unittest.TestCase):
+    def setUp(self):
+        self.model = xcc.load(xcc.compile(os.path.join(ROOT, "test", "onnx", "ml", "dictvec_s", "model.onnx"), auto_cast="none"))
+
+    def test_a_map_is_a_dict(self):
+        np.testing.assert_array_equal(self.model({"b": 2, "q": 1.0, "a": np.float32(-1)}), [[-1, 2, 0, 0]])
+        np.testing.assert_array_equal(self.model.run({"m": {"d": 0.5}})["y"], [[0, 0, 0, 0.5]])
+        np.testing.assert_array_equal(self.model({}), [[0, 0, 0, 0]])
+
+    def test_what_is_no_map_is_refused(self):
+        for wrong, why in ((2.0, "expected a dict"), ({"a": "x"}, "no f32"), ({1: 2.0}, "no str")):
+            with self.assertRaisesRegex(xcc.XccError, why):
+                self.model(wrong)
+
+
 @unittest.skipUnless(have("jax"), "jax is not installed")
 class Jax(unittest.TestCase):
     def test_jit_of_a_tree_of_arrays(self):

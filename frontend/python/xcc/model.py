@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 
@@ -186,7 +186,7 @@ class Model:
         return alive, t
 
     def _value(self, info: TensorInfo, text: str, x: Any, keep: List[Any]) -> _Value:
-        """A sequence from a list, an optional from its value or None; `text`: the type of this level."""
+        """A sequence from a list, a map from a dict, an optional from its value or None; `text`: the type of this level."""
         word, inner = text.split("(", 1)[0], text.split("(", 1)[-1]
         if word.startswith("opt"):
             items = [] if x is None else [self._value(info, inner, x, keep)]
@@ -195,6 +195,11 @@ class Model:
             if not isinstance(x, (list, tuple)):
                 raise XccError("input '%s' is a %s, expected a list for %s" % (info.name, type(x).__name__, info.text))
             items, kind = [self._value(info, inner, e, keep) for e in x], _SEQUENCE
+        elif word.startswith("map"):
+            if not isinstance(x, Mapping):
+                raise XccError("input '%s' is a %s, expected a dict for %s" % (info.name, type(x).__name__, info.text))
+            parts = inner.rstrip(")").split("[")[0].split(",")
+            items, kind = [self._column(info, c, name, keep) for c, name in zip((x.keys(), x.values()), parts)], _MAP
         else:
             t, alive = self._tensor(info, x)
             keep.append(alive)
@@ -203,10 +208,21 @@ class Model:
         keep.append(memory)
         return _Value(kind, _lib._Tensor(), len(items), memory)
 
+    def _column(self, info: TensorInfo, items: Iterable[Any], dtype: str, keep: List[Any]) -> _Value:
+        """The keys or the values of a map as a vector."""
+        column = [e if isinstance(e, str) else np.asarray(e).reshape(-1).tolist() for e in items]
+        column = [e[0] if isinstance(e, list) and len(e) == 1 else e for e in column]
+        if any(isinstance(e, list) or isinstance(e, str) != (dtype == "str") for e in column):
+            raise XccError("input '%s' has a key or a value that is no %s, expected a dict for %s" % (info.name, dtype, info.text))
+        a = np.array(column, object if dtype == "str" else dtypes.from_name(dtype))
+        t, alive = self._tensor(info, a)
+        keep.append(alive)
+        return _Value(_TENSOR, t)
+
     def _tensor(self, info: TensorInfo, x: Any) -> Tuple[Any, Any]:
         """An array as the library has it, and what must stay alive."""
         a = _arrays.to_numpy(x)
-        if info.dtype == "str" or a.dtype.kind in "OUS":
+        if info.dtype == "str" and not info.is_container or a.dtype.kind in "OUS":
             memory, words = _strings(a)
             t = _lib._Tensor(b"str", a.ndim, (ctypes.c_int64 * 12)(*a.shape), ctypes.addressof(memory))
             return t, (memory, words)

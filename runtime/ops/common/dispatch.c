@@ -150,11 +150,19 @@ bool infer_run(struct infer *f)
     return infers[f->op](f) && !diag_failed(f->d) && check_results(f);
 }
 
-static struct type type_of(const struct tensor *t)
+static struct type type_of(struct arena *a, const struct tensor *t)
 {
     if (t->kind == VK_TENSOR)
         return type_tensor(t->dtype, t->rank, t->dims);
-    return (struct type){.kind = t->kind};
+    struct type out = {.kind = t->kind};
+    if (t->kind == VK_MAP && t->nitems == 2) { /* keys, and a sequence of values */
+        const struct tensor *values = &t->items[1];
+        struct type *elem = ARENA_NEW(a, struct type);
+        *elem = values->nitems ? type_of(a, &values->items[0]) : type_tensor(values->dtype, 0, NULL);
+        out.dtype = t->items[0].dtype;
+        out.elem = elem;
+    }
+    return out;
 }
 
 static struct content read_operand(struct infer *f, int i)
@@ -201,7 +209,7 @@ static bool infer_and_allocate(struct op_call *c)
     dim_table_init(&dims, &arena);
     struct type *types = ARENA_ARRAY(&arena, struct type, c->nin + c->nout + 1);
     for (int i = 0; i < c->nin; i++)
-        types[i] = type_of(c->in[i]);
+        types[i] = type_of(&arena, c->in[i]);
     for (int i = 0; i < c->nout; i++)
         types[c->nin + i].kind = VK_NONE;
     struct infer f = {.op = c->op,

@@ -119,9 +119,10 @@ bool eval_dict_vectorize(struct op_call *c)
         return false;
     if (keys->dtype != (nints ? DT_I64 : DT_STR))
         return fail(c->env->d, "the vocabulary and the map's keys differ in type");
-    if (tensor_count(keys) == 0)
+    int type = tensor_count(keys) ? values->dtype : c->in[0]->items[1].dtype;
+    if (type == DT_NONE)
         return fail(c->env->d, "the map is empty, so that its values have no type");
-    struct tensor *y = call_out(c, 0, values->dtype, 2, (int64_t[]){1, n});
+    struct tensor *y = call_out(c, 0, type, 2, (int64_t[]){1, n});
     if (!y)
         return false;
     size_t bytes = dtype_bytes(y->dtype);
@@ -135,6 +136,8 @@ bool eval_dict_vectorize(struct op_call *c)
 }
 
 /* ---- cast_map ---- */
+
+enum { NUMBER = 352 }; /* bytes of a number as text, -1.8e308 with six decimals among them */
 
 static int cast_type(const struct attrs *as)
 {
@@ -181,8 +184,8 @@ static bool cast_value(struct op_call *c, const struct tensor *value, struct ten
         v = tensor_f64(value, 0);
     }
     if (y->dtype == DT_STR) {
-        ((struct str *)y->data)[to] = (struct str){*text, (size_t)snprintf(*text, 32, "%.9g", v)};
-        *text += 32;
+        ((struct str *)y->data)[to] = (struct str){*text, (size_t)snprintf(*text, NUMBER, "%f", v)};
+        *text += NUMBER;
         return true;
     }
     dtype_store_f64(y->dtype, y->data, (size_t)to, v);
@@ -198,11 +201,13 @@ static bool cast_map(struct op_call *c, struct work *w)
     int64_t n = tensor_count(keys), size = sparse ? attr_int(c->attrs, "max_map", 1) : n;
     if (size < 0 || size > INT32_MAX)
         return fail(w->d, "max_map is %lld", (long long)size);
-    char *text = WORK(w, char, n * 32);
+    char *text = WORK(w, char, n * NUMBER);
     struct tensor *y = text ? call_out(c, 0, cast_type(c->attrs), 2, (int64_t[]){1, size}) : NULL;
     if (!y)
         return false;
     memset(y->data, 0, tensor_bytes(y));
+    for (int64_t i = 0; i < size && y->dtype == DT_STR; i++) /* where the map has no key */
+        ((struct str *)y->data)[i] = (struct str){"0.f", 3};
     int64_t last = -1;
     for (int64_t to = 0; to < n; to++) { /* in order of keys */
         int64_t best = -1;
