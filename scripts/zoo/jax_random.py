@@ -14,6 +14,8 @@ WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 COMPLEX = ["complex64", "complex128"]
 SMALL = ["int4", "uint4", "int2", "uint2", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e3m4", "float8_e4m3"]
 MOST = 4096  # elements of a value
+SIZES = [1, 2, 3, 4, 5, 7, 8]  # of dims
+LARGE = [1, 3, 16, 31, 64, 100, 257, 1000]  # so that kernels have whole blocks and rests
 
 OPERATORS = {}
 
@@ -43,7 +45,7 @@ class Draw:
         return self.r.rand() < p
 
     def shape(self, least=0, most=4):
-        s = [self.one([1, 2, 3, 4, 5, 7, 8]) for _ in range(self.between(least, most))]
+        s = [self.one(SIZES) for _ in range(self.between(least, most))]
         while math.prod(s) > MOST:
             s[self.below(len(s))] = 1
         return tuple(s)
