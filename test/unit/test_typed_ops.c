@@ -220,6 +220,134 @@ static void test_running(void **state)
     op_test_clear(&t);
 }
 
+/* ---- reductions of integers ---- */
+
+static uint64_t reduced(enum op op, uint64_t a, uint64_t x, bool is_signed)
+{
+    bool above = is_signed ? (int64_t)x > (int64_t)a : x > a;
+    switch (op) {
+    case OP_reduce_sum: return a + x;
+    case OP_reduce_prod: return a * x;
+    case OP_reduce_max: return above ? x : a;
+    default: return above ? a : x;
+    }
+}
+
+/* Which of the three dims are reduced: bits of `axes`. */
+static void check_reduction(struct op_test *t, enum op op, int axes)
+{
+    const struct tensor *x = &t->in[0];
+    int64_t kept[3], n = tensor_count(x);
+    bool some[LIMIT] = {false};
+    uint64_t want[LIMIT];
+    for (int i = 0; i < 3; i++)
+        kept[i] = axes >> i & 1 ? 1 : x->dims[i];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at[3] = {i / (x->dims[1] * x->dims[2]), i / x->dims[2] % x->dims[1], i % x->dims[2]}, to = 0;
+        uint64_t v = (uint64_t)tensor_i64(x, i);
+        for (int k = 0; k < 3; k++)
+            to = to * kept[k] + (axes >> k & 1 ? 0 : at[k]);
+        want[to] = some[to] ? reduced(op, want[to], v, dtype_class(x->dtype) == DTC_SINT) : v;
+        some[to] = true;
+    }
+    for (int64_t i = 0; i < tensor_count(&t->out[0]); i++) {
+        uint64_t w;
+        dtype_store_i64(x->dtype, &w, 0, (int64_t)want[i]);
+        if (memcmp((char *)t->out[0].data + (size_t)i * dtype_bytes(x->dtype), &w, dtype_bytes(x->dtype)))
+            fail_msg("%s of %s, axes %d: result %lld is %lld", op_name(op), dtype_name(x->dtype), axes, (long long)i,
+                     (long long)tensor_i64(&t->out[0], i));
+    }
+}
+
+static void test_integer_reductions(void **state)
+{
+    static const enum op ops[] = {OP_reduce_sum, OP_reduce_prod, OP_reduce_max, OP_reduce_min};
+    static const int64_t long_rows[][3] = {{1, 1, 2500}, {3, 2, 1025}, {2, 5, 24}, {4, 40, 3}};
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int s = 0; s < SHAPES + 4; s++)
+            for (int way = 0; way < 4 * 7; way++) {
+                const int64_t *dims = s < SHAPES ? shapes[s] : long_rows[s - SHAPES];
+                int axes = way / 4 + 1, count = 0;
+                double which[3];
+                if (dtype_is_float(numbers[d]))
+                    continue;
+                start(&t, numbers[d], dims, 0, false);
+                for (int i = 0; i < 3; i++)
+                    if (axes >> i & 1)
+                        which[count++] = i;
+                op_test_in(&t, DT_I64, 1, (int64_t[]){count}, which);
+                run(&t, ops[way % 4]);
+                check_reduction(&t, ops[way % 4], axes);
+            }
+    op_test_clear(&t);
+}
+
+/* Of booleans, any byte but 0 is true. */
+static void test_boolean_reductions(void **state)
+{
+    struct op_test t = {0};
+    for (int64_t n = 1; n < 70; n++)
+        for (int64_t odd = -1; odd < n; odd += 3)
+            for (int all = 0; all < 2; all++) {
+                double v[70] = {0};
+                op_test_clear(&t);
+                op_test_in(&t, DT_BOOL, 1, &n, v);
+                memset(t.in[0].data, all ? 2 : 0, (size_t)n);
+                if (odd >= 0)
+                    ((uint8_t *)t.in[0].data)[odd] = all ? 0 : 4;
+                run(&t, all ? OP_reduce_min : OP_reduce_max);
+                assert_int_equal(*(uint8_t *)t.out[0].data, all ? odd < 0 : odd >= 0);
+            }
+    op_test_clear(&t);
+}
+
+/* ---- updates that are joined with what is there ---- */
+
+static double joined(int way, double a, double b)
+{
+    return way == 0 ? a + b : way == 1 ? a * b : isnan(a) ? a : isnan(b) ? b : (way == 2 ? a > b : a < b) ? a : b;
+}
+
+static void test_joined_updates(void **state)
+{
+    static const char *const names[] = {"add", "mul", "max", "min"};
+    static const int64_t dims[2] = {3, 40}, some[2] = {3, 90};
+    struct op_test t = {0};
+    for (int d = 0; d < NUMBERS; d++)
+        for (int way = 0; way < 4; way++) {
+            double v[120], u[270], at[270], want[120];
+            uint32_t seed = 5;
+            op_test_clear(&t);
+            fill(v, 120, numbers[d], 3, true);
+            fill(u, 270, numbers[d], 4, true);
+            for (int i = 0; i < 270; i++)
+                at[i] = draw(&seed) % 40;
+            op_test_in(&t, numbers[d], 2, dims, v);
+            op_test_in(&t, DT_I32, 2, some, at);
+            op_test_in(&t, numbers[d], 2, some, u);
+            attr_set_int(&t.arena, &t.attrs, "axis", 1);
+            attr_set_str(&t.arena, &t.attrs, "reduction", names[way]);
+            memcpy(want, v, sizeof want);
+            for (int i = 0; i < 270; i++) {
+                double *to = &want[i / 90 * 40 + (int)at[i]];
+                uint64_t stored = 0;
+                if (dtype_is_float(numbers[d]))
+                    dtype_store_f64(numbers[d], &stored, 0, joined(way, *to, u[i]));
+                else
+                    dtype_store_i64(numbers[d], &stored, 0, (int64_t)joined(way, *to, u[i]));
+                *to = dtype_load_f64(numbers[d], &stored, 0);
+            }
+            run(&t, OP_scatter_elements);
+            for (int i = 0; i < 120; i++) {
+                double got = tensor_f64(&t.out[0], i);
+                if (!(got == want[i] || (isnan(got) && isnan(want[i]))))
+                    fail_msg("%s of %s: element %d is %g, expected %g", names[way], dtype_name(numbers[d]), i, got, want[i]);
+            }
+        }
+    op_test_clear(&t);
+}
+
 /* ---- gather, gather_elements, scatter_elements ---- */
 
 static const int moved[] = {DT_U8, DT_I16, DT_F32, DT_I64, DT_C128};
@@ -484,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_extremes), cmocka_unit_test(test_hardmax),
         cmocka_unit_test(test_product),  cmocka_unit_test(test_running),
         cmocka_unit_test(test_integer_products),
+        cmocka_unit_test(test_integer_reductions), cmocka_unit_test(test_boolean_reductions),
+        cmocka_unit_test(test_joined_updates),
         cmocka_unit_test(test_gathers),  cmocka_unit_test(test_indices_outside),
         cmocka_unit_test(test_trilu),    cmocka_unit_test(test_pads),
         cmocka_unit_test(test_nonzero),  cmocka_unit_test(test_unique),

@@ -2,8 +2,9 @@
  * Writing elements at indices: scatter_elements, scatter_nd.
  */
 #include "runtime/ops/common/axes.h"
-#include "runtime/ops/common/indices.h"
 #include "runtime/ops/common/elementwise.h"
+#include "runtime/ops/common/indices.h"
+#include "runtime/ops/common/join.h"
 #include "runtime/ops/common/require.h"
 #include "runtime/ops/common/walk.h"
 
@@ -73,7 +74,12 @@ static void write_run(enum op op, struct tensor *z, int64_t to, const struct ten
     else if (op == OP_COUNT && n > 0)
         memcpy((char *)z->data + (size_t)to * bytes, (const char *)u->data + (size_t)from * bytes,
                (size_t)n * bytes);
-    for (int64_t i = 0; op != OP_COUNT && i < n; i++)
+    if (op == OP_COUNT || n <= 0)
+        return;
+    join_fn *join = join_of(op, z->dtype);
+    if (join)
+        join((char *)z->data + (size_t)to * bytes, 1, (const char *)u->data + (size_t)from * bytes, 1, n);
+    for (int64_t i = 0; !join && i < n; i++)
         combine(op, z, to + i, u, from + i);
 }
 

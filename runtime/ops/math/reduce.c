@@ -4,7 +4,7 @@
 #include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/complex_number.h"
 #include "runtime/ops/common/content.h"
-#include "runtime/ops/common/walk.h"
+#include "runtime/ops/math/reduce_integers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -242,12 +242,16 @@ static bool reduce_ints(struct op_call *c, const bool *mask, int64_t reduced)
     struct walk w;
     bool is_signed = dtype_class(x->dtype) == DTC_SINT;
     int64_t n = tensor_count(z);
+    walk_reduction(&w, x, mask);
+    for (int64_t i = 0; i < n; i++)
+        dtype_store_i64(z->dtype, z->data, (size_t)i, (int64_t)first_int(c->op, x->dtype));
+    if (reduce_integers_by_rows(c->op, &w, x, z))
+        return true;
     uint64_t *a = malloc(sizeof *a * (size_t)(n + 1));
     if (!a)
         return fail_memory(c->env->d, "out of memory");
     for (int64_t i = 0; i < n; i++)
         a[i] = first_int(c->op, x->dtype);
-    walk_reduction(&w, x, mask);
     for (walk_start(&w); !w.done; walk_next(&w))
         for (int64_t i = 0; i < w.count; i++) {
             uint64_t *at = &a[w.offset[1] + i * w.step[1]];

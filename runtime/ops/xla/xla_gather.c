@@ -1,8 +1,8 @@
 /* Windows picked by an array of start indices: gather_windows reads them, scatter_windows combines
  * updates into them. */
-#include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/combine.h"
 #include "runtime/ops/common/content.h"
+#include "runtime/ops/common/join.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
 #include "runtime/ops/common/typed.h"
@@ -457,89 +457,23 @@ bool eval_gather_windows(struct op_call *c)
 
 /* ---- scatter ---- */
 
-#define ADD_RUN(name, T)                                                                           \
-    static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
-    {                                                                                              \
-        T *y = (T *)to;                                                                            \
-        const T *x = (const T *)from;                                                              \
-        if (ys == 1 && xs == 1)                                                                    \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] += x[i];                                                                      \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i * ys] += x[i * xs];                                                            \
-    }
-ADD_RUN(add_f32, float)
-ADD_RUN(add_32, uint32_t)
+/* The operator that updates are joined by. OP_COUNT: they replace what is there. */
+struct joining {
+    enum op op;
+    join_fn *join;
+};
 
-static void add_long_f32(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+/* For runs of a window. */
+static join_fn *join_of_runs(const struct joining *j, int dtype, const struct runs *r)
 {
-    (void)ys, (void)xs;
-    kernels_get()->reduce_columns[REDUCE_sum]((float *)to, (const float *)from, 0, 1, (size_t)n);
+    bool rows = r->one && r->w.step[0] == 1 && r->w.step[1] == 1;
+    return rows ? join_of_rows(j->op, dtype, r->w.count) : j->join;
 }
 
-/* By way of f32, in which the sum of two is rounded as it would have been at once. */
-static __attribute__((noinline)) void add_short(char *to, int64_t ys, const char *from, int64_t xs, int64_t n,
-                                                enum kernel_convert widen, enum kernel_convert round)
-{
-    enum { CHUNK = 64 };
-    const struct kernel_table *k = kernels_get();
-    uint16_t *y = (uint16_t *)(void *)to;
-    const uint16_t *x = (const uint16_t *)(const void *)from;
-    float a[CHUNK], b[CHUNK];
-    for (int64_t i = 0; i < n; i += CHUNK) {
-        const int64_t some = n - i < CHUNK ? n - i : CHUNK;
-        k->convert[widen](a, 1, y + i * ys, ys, (size_t)some);
-        k->convert[widen](b, 1, x + i * xs, xs, (size_t)some);
-        add_f32((char *)a, 1, (const char *)b, 1, some);
-        k->convert[round](y + i * ys, ys, a, 1, (size_t)some);
-    }
-}
-
-static void add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
-{
-    add_short(to, ys, from, xs, n, CONVERT_f32_from_f16, CONVERT_f16_from_f32);
-}
-
-static void add_bf16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
-{
-    add_short(to, ys, from, xs, n, CONVERT_f32_from_bf16, CONVERT_bf16_from_f32);
-}
-
-typedef void add_fn(char *to, int64_t ys, const char *from, int64_t xs, int64_t n);
-
-/* How elements of a type are added, each sum rounded to it; NULL: one after the other, by the operator. */
-static add_fn *adder_of(int dtype)
-{
-    static const struct {
-        int dtype;
-        add_fn *add;
-    } rows[] = {
-        {DT_F32, add_f32}, {DT_I32, add_32}, {DT_U32, add_32}, {DT_F16, add_f16}, {DT_BF16, add_bf16}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].dtype == dtype)
-            return rows[i].add;
-    return NULL;
-}
-
-/* The same for rows of these runs: by the kernel where its call is worth it. */
-static add_fn *adder_of_runs(add_fn *add, const struct runs *r)
-{
-    enum { LONG = 32 };
-    bool rows = r->one && r->w.step[0] == 1 && r->w.step[1] == 1 && r->w.count >= LONG;
-    return rows && add == add_f32 ? add_long_f32 : add;
-}
-
-/* An operator by name adds. */
-static bool adds(const struct combine *m)
-{
-    return m->form == COMBINE_OP && m->op == OP_add;
-}
-
-static void add_window(const struct runs *r, char *array, const char *other, add_fn *add, int64_t bytes)
+static void join_window(const struct runs *r, char *array, const char *other, join_fn *join, int64_t bytes)
 {
     for (struct walk w = r->w; !w.done; walk_next(&w))
-        add(array + w.offset[0] * bytes, w.step[0], other + w.offset[1] * bytes, w.step[1], w.count);
+        join(array + w.offset[0] * bytes, w.step[0], other + w.offset[1] * bytes, w.step[1], w.count);
 }
 
 #define ADD_ONES(T)                                                                                \
@@ -548,19 +482,19 @@ static void add_window(const struct runs *r, char *array, const char *other, add
             ((T *)y->data)[k->at[i]] += ((const T *)from)[i * k->step];                            \
     }
 
-/* Windows of one element that are added. */
-static void add_ones(const struct gather_block *k, add_fn *add, const struct tensor *u, struct tensor *y)
+/* Windows of one element that are joined. */
+static void join_ones(const struct gather_block *k, const struct joining *j, const struct tensor *u, struct tensor *y)
 {
     const int64_t bytes = (int64_t)dtype_bytes(y->dtype);
     const char *from = (const char *)u->data + k->outer * bytes;
-    if (add == add_f32) {
+    if (j->op == OP_add && y->dtype == DT_F32) {
         ADD_ONES(float)
-    } else if (add == add_32) {
+    } else if (j->op == OP_add && y->dtype == DT_I32) {
         ADD_ONES(uint32_t)
     } else {
         for (int64_t i = 0; i < k->n; i++)
             if (k->at[i] >= 0)
-                add((char *)y->data + k->at[i] * bytes, 1, from + i * k->step * bytes, 1, 1);
+                j->join((char *)y->data + k->at[i] * bytes, 1, from + i * k->step * bytes, 1, 1);
     }
 }
 
@@ -580,8 +514,8 @@ static void put_ones(const struct gather_block *k, const struct tensor *u, struc
     }
 }
 
-/* Windows of a block replaced by their updates, or with the updates added. */
-static void scatter_block(const struct runs *r, const struct gather_block *k, add_fn *add,
+/* Windows of a block replaced by their updates, or with the updates joined. */
+static void scatter_block(const struct runs *r, const struct gather_block *k, join_fn *join,
                           const struct tensor *u, struct tensor *y)
 {
     enum { AHEAD = 8, LINE = 64, FETCHED = 512 };
@@ -595,12 +529,12 @@ static void scatter_block(const struct runs *r, const struct gather_block *k, ad
             continue;
         char *to = (char *)y->data + k->at[i] * bytes,
              *from = (char *)u->data + (k->outer + i * k->step) * bytes;
-        if (!add)
+        if (!join)
             copy_window(r, to, from, true, (size_t)bytes);
         else if (!r->one)
-            add_window(r, to, from, add, bytes);
+            join_window(r, to, from, join, bytes);
         else
-            add(to, r->w.step[0], from, r->w.step[1], r->w.count);
+            join(to, r->w.step[0], from, r->w.step[1], r->w.count);
     }
 }
 
@@ -615,18 +549,20 @@ static bool has_numbers(const struct places *p, const struct runs *r, const stru
            p->batches > 0 && p->index->dtype == DT_I32 && m->max >= 0 && m->max <= INT32_MAX;
 }
 
-#define AT_NUMBERS(T, change)                                                                      \
+#define AT_NUMBERS(T, value)                                                                       \
     {                                                                                              \
         T *const to = y->data;                                                                     \
         const T *const x = (const T *)from;                                                        \
         for (int64_t i = 0; i < n; i++)                                                            \
-            if ((uint32_t)at[i * step] <= max)                                                     \
-                to[at[i * step] * stride] change x[i * move];                                      \
+            if ((uint32_t)at[i * step] <= max) {                                                   \
+                const T a = to[at[i * step] * stride], b = x[i * move];                            \
+                (void)a;                                                                           \
+                to[at[i * step] * stride] = value;                                                 \
+            }                                                                                      \
     }
 
 /* The row of indices that the walk is at. */
-static void scatter_numbers(const struct places *p, bool add, const struct tensor *u,
-                            struct tensor *y)
+static void scatter_numbers(const struct places *p, enum op op, const struct tensor *u, struct tensor *y)
 {
     const struct component *m = &p->component[0];
     int last = p->batches - 1;
@@ -635,37 +571,43 @@ static void scatter_numbers(const struct places *p, bool add, const struct tenso
     const int32_t *at = (const int32_t *)p->index->data + p->from + m->at;
     const char *from = (const char *)u->data + p->outer * 4;
     uint32_t max = (uint32_t)m->max;
-    if (!add) {
-        AT_NUMBERS(uint32_t, =)
-    } else if (y->dtype == DT_F32) {
-        AT_NUMBERS(float, +=)
+    if (op == OP_COUNT) {
+        AT_NUMBERS(uint32_t, b)
+    } else if (y->dtype != DT_F32) {
+        AT_NUMBERS(uint32_t, a + b)
+    } else if (op == OP_add) {
+        AT_NUMBERS(float, a + b)
+    } else if (op == OP_mul) {
+        AT_NUMBERS(float, a *b)
+    } else if (op == OP_max) {
+        AT_NUMBERS(float, JOINED_MAX(a, b))
     } else {
-        AT_NUMBERS(uint32_t, +=)
+        AT_NUMBERS(float, JOINED_MIN(a, b))
     }
 }
 
-/* One array whose windows are replaced by their updates, or have them added. */
-static void scatter_plainly(struct places *p, add_fn *add, const struct tensor *u, struct tensor *y)
+/* One array whose windows are replaced by their updates, or have them joined. */
+static void scatter_plainly(struct places *p, const struct joining *j, const struct tensor *u, struct tensor *y)
 {
     struct runs runs;
     struct gather_block block;
     runs_init(&runs, p, p->window_stride);
-    add = adder_of_runs(add, &runs);
+    join_fn *join = join_of_runs(j, y->dtype, &runs);
     bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8,
-         numbers = has_numbers(p, &runs, y);
+         numbers = (!join || j->op == OP_add || y->dtype == DT_F32) && has_numbers(p, &runs, y);
     do {
         if (numbers) {
-            scatter_numbers(p, add != NULL, u, y);
+            scatter_numbers(p, j->op, u, y);
             continue;
         }
         for (int64_t i = 0; i < row_vectors(p); i += block.n) {
             fill_block(p, i, false, &block);
-            if (ones && add)
-                add_ones(&block, add, u, y);
+            if (ones && join)
+                join_ones(&block, j, u, y);
             else if (ones)
                 put_ones(&block, u, y);
             else
-                scatter_block(&runs, &block, add, u, y);
+                scatter_block(&runs, &block, join, u, y);
         }
     } while (next_row(p));
 }
@@ -755,10 +697,12 @@ static bool scatter_windows(struct op_call *c, struct work *w)
     if (tensor_count(c->in[n + 1]) == 0 || !window_fits(&p))
         return true;
     bool replaces = m.form == COMBINE_ARGUMENT && m.argument == 1;
-    add_fn *add = adds(&m) ? adder_of(c->in[0]->dtype) : NULL;
-    if (n != 1 || !(replaces || add))
+    struct joining j = {.op = OP_COUNT};
+    if (m.form == COMBINE_OP)
+        j = (struct joining){m.op, join_of(m.op, c->in[0]->dtype)};
+    if (n != 1 || !(replaces || j.join))
         return scatter_by(&p, c, &m, w);
-    scatter_plainly(&p, add, c->in[2], c->out[0]);
+    scatter_plainly(&p, &j, c->in[2], c->out[0]);
     return true;
 }
 
