@@ -15,16 +15,7 @@ enum { ATTENTION_WIDTH = 1 << 14 }; /* of a head: a tile has whole rows of it */
 bool strided_broadcast(struct lowering *l, const struct strided *s, int skip_last, int rank,
                        const dim_t *dims, dim_t *steps)
 {
-    int have = s->rank - skip_last, missing = rank - have;
-    if (missing < 0)
-        return false;
-    for (int i = 0; i < rank; i++) {
-        bool absent = i < missing;
-        if (!broadcast_step(&l->p->dims, absent ? 1 : s->dims[i - missing], dims[i],
-                            absent ? 0 : s->steps[i - missing], &steps[i]))
-            return false;
-    }
-    return true;
+    return broadcast_laid(&l->p->dims, s->rank - skip_last, s->dims, s->steps, rank, dims, steps);
 }
 
 static bool computed_product(struct lowering *l, const struct node *n)

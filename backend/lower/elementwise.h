@@ -11,8 +11,8 @@ enum { MAX_OPERANDS = 512 };
 
 /* An operand or result of the group and its steps along the joined dims. */
 struct operand_steps {
-    struct value *v;
-    dim_t steps[MAX_RANK];
+    struct value *v, *from; /* from: in whose memory it lies; that of a slice, which begins at `offset` */
+    dim_t offset, steps[MAX_RANK];
 };
 
 struct group_layout {

@@ -61,23 +61,27 @@ bool broadcast_step(struct dim_table *t, dim_t have, dim_t want, dim_t dense, di
     return true;
 }
 
+bool broadcast_laid(struct dim_table *t, int have, const dim_t *have_dims, const dim_t *have_steps, int rank,
+                    const dim_t *dims, dim_t *steps)
+{
+    int missing = rank - have;
+    for (int i = 0; i < rank; i++) {
+        bool absent = i < missing;
+        if (missing < 0 || !broadcast_step(t, absent ? 1 : have_dims[i - missing], dims[i],
+                                           absent ? 0 : have_steps[i - missing], &steps[i]))
+            return false;
+    }
+    return missing >= 0;
+}
+
 bool broadcast_steps(struct lowering *l, const struct value *v, int rank, const dim_t *dims,
                      dim_t *steps)
 {
     dim_t dense[MAX_RANK];
-    int missing = rank - v->type.rank;
-    if (missing < 0)
-        return false;
     dense_steps(&l->p->dims, v->type.rank, v->type.dims, dense);
     if (is_turned(l, v)) {
         dense_steps(&l->p->dims, v->type.rank - 1, v->type.dims, dense);
         dense[v->type.rank - 1] = dim_mul(&l->p->dims, dense[0], v->type.dims[0]);
     }
-    for (int i = 0; i < rank; i++) {
-        dim_t have = i < missing ? 1 : v->type.dims[i - missing];
-        if (!broadcast_step(&l->p->dims, have, dims[i], i < missing ? 0 : dense[i - missing],
-                            &steps[i]))
-            return false;
-    }
-    return true;
+    return broadcast_laid(&l->p->dims, v->type.rank, v->type.dims, dense, rank, dims, steps);
 }

@@ -32,6 +32,9 @@ bool group_single_use(const struct group *g, const struct value *v);
  * bound, and a pattern that leaves its tensor is refused then. False when they never fit.
  */
 bool broadcast_step(struct dim_table *t, dim_t have, dim_t want, dim_t dense, dim_t *step);
+/* The steps, along the dims of a space, of what has `have` dims with steps of their own; numpy broadcasting. */
+bool broadcast_laid(struct dim_table *t, int have, const dim_t *have_dims, const dim_t *have_steps, int rank,
+                    const dim_t *dims, dim_t *steps);
 /*
  * Steps of v (dense, in elements) along the dims of a space, numpy broadcasting. False when v does
  * not broadcast to the space.

@@ -1,11 +1,12 @@
 #include "backend/lower/reduce.h"
+#include "backend/lower/sliced.h"
 
 #include <string.h>
 
 static struct operand_steps *new_operand(struct group_layout *y, struct value *v)
 {
     ARENA_GROW(&y->l->g->arena, y->operands, y->n, y->operands_cap);
-    y->operands[y->n] = (struct operand_steps){.v = v};
+    y->operands[y->n] = (struct operand_steps){.v = v, .from = v};
     return &y->operands[y->n++];
 }
 
@@ -18,7 +19,11 @@ static bool add_operand(struct group_layout *y, struct value *v)
     if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
         return false;
     struct operand_steps *o = new_operand(y, v);
-    return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
+    struct sliced s;
+    if (!is_read_through(y->l, v, &s))
+        return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
+    o->from = s.x, o->offset = s.offset;
+    return broadcast_laid(&y->l->p->dims, v->type.rank, v->type.dims, s.steps, y->rank, y->dims, o->steps);
 }
 
 /* The result of a reduction. */
@@ -176,9 +181,10 @@ struct ap layout_pattern(void *user, struct value *v)
     struct lowering *l = y->l;
     int first = y->rank - y->tile_dims;
     v = outer_value(l, v);
-    const dim_t *steps = y->operands[layout_operand(y, v)].steps;
-    struct ap a = ap_slot(l->p, value_slot(l, v));
-    a.offset.base = dim_mul(&l->p->dims, y->start, steps[y->rank - 1]);
+    const struct operand_steps *o = &y->operands[layout_operand(y, v)];
+    const dim_t *steps = o->steps;
+    struct ap a = ap_slot(l->p, value_slot(l, o->from));
+    a.offset.base = dim_add(&l->p->dims, o->offset, dim_mul(&l->p->dims, y->start, steps[y->rank - 1]));
     for (int i = 0; i < first; i++)
         ap_move(l->p, &a, y->var[i], steps[i]);
     for (int i = first; i < y->rank; i++)

@@ -10,6 +10,7 @@
 #include "backend/lower/plan.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/share.h"
+#include "backend/lower/sliced.h"
 
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
@@ -50,9 +51,26 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
     return true;
 }
 
+/* Slices that a tile program would have read through, copied for a node that has none after all. */
+static bool make_slices_read(struct lowering *l, const struct node *n)
+{
+    struct sliced s;
+    for (int i = 0; i < n->nin; i++) {
+        struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
+        if (!v || l->slots[v->id] >= 0 || !is_read_through(l, v, &s))
+            continue;
+        enum lowered done = lower_slice(l, v->def);
+        if (done == FAILED || (done == DECLINED && !lower_call(l, v->def)))
+            return false;
+    }
+    return true;
+}
+
 bool lower_call(struct lowering *l, struct node *n)
 {
     struct program *p = l->p;
+    if (!make_slices_read(l, n))
+        return false;
     struct call c = {
         .op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};
     c.in = slot_list(l, n->in, n->nin);

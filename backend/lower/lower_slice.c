@@ -4,7 +4,10 @@
 #include "backend/lower/group.h"
 #include "backend/lower/move.h"
 #include "backend/lower/numbers.h"
+#include "backend/lower/sliced.h"
 #include "backend/lower/states.h"
+
+#include <string.h>
 
 static const char *title(const struct node *n)
 {
@@ -94,17 +97,6 @@ static bool part_is_view(struct lowering *l, struct value *part, struct value *w
     return true;
 }
 
-/* Elements of the part lie in the whole as it has them itself: where it has several along a dim, as far apart. */
-static bool lies_dense(struct lowering *l, const struct move *m, const struct value *part)
-{
-    dim_t dense[MAX_RANK];
-    dense_steps(&l->p->dims, part->type.rank, part->type.dims, dense);
-    for (int i = 0; i < part->type.rank; i++)
-        if (part->type.dims[i] != 1 && m->from[i] != dense[i])
-            return false;
-    return true;
-}
-
 enum lowered lower_split_parts(struct lowering *l, struct node *n)
 {
     struct dim_table *t = &l->p->dims;
@@ -121,7 +113,7 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
         dim_t from = dim_mul(t, at, step);
         struct move m = part_steps(l, y, x, false);
         m.from_offset = from;
-        if (y->uses && !(lies_dense(l, &m, y) && part_is_view(l, y, x, from))) {
+        if (y->uses && !(lies_dense(l, m.from, y) && part_is_view(l, y, x, from))) {
             m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
             if (!move_possible(l, &m))
                 return DECLINED;
@@ -134,60 +126,16 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
 
 /* ---- slice ---- */
 
-/* The first index of a slice: negative starts count from the end, all are clamped. Like the shape
- * rule, which has made sure that the sign can be told. */
-static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, dim_t *out)
-{
-    struct dim_table *t = &l->p->dims;
-    enum { NO_LIMIT = INT32_MAX };
-    int64_t min, max;
-    bool near = dim_is_const(start) && start >= -1; /* of what is not empty, an element */
-    dim_t top = forward ? n : dim_sub(t, n, 1), low = forward ? 0 : near ? -1 : dim_min(t, 0, top);
-    if (dim_is_const(start) && (start >= NO_LIMIT || start <= -(int64_t)NO_LIMIT)) {
-        *out = start > 0 ? top : low;
-        return true;
-    }
-    dim_bounds(t, start, &min, &max);
-    if (min < 0 && max >= 0)
-        return false;
-    if (max < 0)
-        start = dim_add(t, start, n);
-    *out = dim_max(t, low, dim_min(t, start, top));
-    return true;
-}
-
 enum lowered lower_slice(struct lowering *l, struct node *n)
 {
-    struct dim_table *t = &l->p->dims;
-    dim_t starts[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK], x_steps[MAX_RANK];
-    if (!movable(l, n, 0, 0))
+    struct sliced s;
+    if (!movable(l, n, 0, 0) || !slice_place(l, n, &s))
         return DECLINED;
-    struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
-    int rank = x->type.rank, count = read_numbers(l, n->in[1], starts, MAX_RANK);
-    bool has_axes = n->nin > 3 && n->in[3], has_steps = n->nin > 4 && n->in[4];
-    for (int i = 0; i < MAX_RANK; i++)
-        axes[i] = i, steps[i] = 1;
-    if (count < 0 || count > rank ||
-        (has_axes && read_numbers(l, n->in[3], axes, MAX_RANK) != count) ||
-        (has_steps && read_numbers(l, n->in[4], steps, MAX_RANK) != count)) {
-        why(l->o, n, "tile.slice", "its places are known only while running; it runs on GpSimd");
-        return DECLINED;
-    }
-    dense_steps(t, rank, x->type.dims, x_steps);
+    struct value *x = s.x, *y = n->out[0];
     struct move m = part_steps(l, y, x, false);
-    for (int i = 0; i < count; i++) {
-        dim_t axis = axes[i], first;
-        if (!dim_is_const(axis) || !dim_is_const(steps[i]) || steps[i] == 0)
-            return DECLINED;
-        axis += axis < 0 ? rank : 0;
-        if (axis < 0 || axis >= rank ||
-            !first_index(l, starts[i], x->type.dims[axis], steps[i] > 0, &first))
-            return DECLINED;
-        m.from_offset = dim_add(t, m.from_offset, dim_mul(t, x_steps[axis], first));
-        if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
-            m.from[axis] = dim_mul(t, x_steps[axis], steps[i]);
-    }
-    if (lies_dense(l, &m, y) && part_is_view(l, y, x, m.from_offset))
+    m.from_offset = s.offset;
+    memcpy(m.from, s.steps, sizeof *s.steps * (size_t)x->type.rank);
+    if (lies_dense(l, s.steps, y) && part_is_view(l, y, x, s.offset))
         return LOWERED;
     m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
     if (!move_possible(l, &m))

@@ -4,6 +4,7 @@
 #include "backend/lower/coverage.h"
 #include "backend/lower/joined.h"
 #include "backend/lower/product.h"
+#include "backend/lower/sliced.h"
 #include "backend/lower/states.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)
@@ -155,8 +156,8 @@ static bool takes_first(const struct node *n)
 static void decide_passage(struct lowering *l, struct node *n)
 {
     struct decision *d = decide(l, n);
-    if (!l->m->strict && takes_first(n))
-        d->passage = read_through(l, n) ? READ_THROUGH : MADE;
+    if (!l->m->strict && n->op == OP_slice && ((takes_first(n) && read_through(l, n)) || slice_read_through(l, n)))
+        d->passage = READ_THROUGH;
     if (n->op == OP_transpose)
         d->passage = read_through(l, n) ? READ_THROUGH : written_through(l, n) ? WRITTEN_THROUGH : MADE;
     else if (n->op == OP_concat && !l->m->strict && read_in_parts(l, n))

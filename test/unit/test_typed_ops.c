@@ -342,7 +342,8 @@ static void test_joined_updates(void **state)
             for (int i = 0; i < 120; i++) {
                 double got = tensor_f64(&t.out[0], i);
                 if (!(got == want[i] || (isnan(got) && isnan(want[i]))))
-                    fail_msg("%s of %s: element %d is %g, expected %g", names[way], dtype_name(numbers[d]), i, got, want[i]);
+                    fail_msg("%s of %s: element %d is %g, expected %g", names[way], dtype_name(numbers[d]), i, got,
+                             want[i]);
             }
         }
     op_test_clear(&t);

@@ -1,0 +1,126 @@
+#include "backend/lower/sliced.h"
+
+#include "backend/lower/group.h"
+#include "backend/lower/kernels.h"
+#include "backend/lower/numbers.h"
+#include "backend/lower/plan.h"
+#include "backend/lower/states.h"
+
+/* ---- places ---- */
+
+/* The first index of a slice: negative starts count from the end, all are clamped. Like the shape
+ * rule, which has made sure that the sign can be told. */
+static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, dim_t *out)
+{
+    struct dim_table *t = &l->p->dims;
+    enum { NO_LIMIT = INT32_MAX };
+    int64_t min, max;
+    bool near = dim_is_const(start) && start >= -1; /* of what is not empty, an element */
+    dim_t top = forward ? n : dim_sub(t, n, 1), low = forward ? 0 : near ? -1 : dim_min(t, 0, top);
+    if (dim_is_const(start) && (start >= NO_LIMIT || start <= -(int64_t)NO_LIMIT)) {
+        *out = start > 0 ? top : low;
+        return true;
+    }
+    dim_bounds(t, start, &min, &max);
+    if (min < 0 && max >= 0)
+        return false;
+    if (max < 0)
+        start = dim_add(t, start, n);
+    *out = dim_max(t, low, dim_min(t, start, top));
+    return true;
+}
+
+bool slice_place(struct lowering *l, const struct node *n, struct sliced *s)
+{
+    struct dim_table *t = &l->p->dims;
+    dim_t starts[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK], dense[MAX_RANK];
+    *s = (struct sliced){.x = outer_value(l, n->in[0])};
+    int rank = s->x->type.rank, count = read_numbers(l, n->in[1], starts, MAX_RANK);
+    bool has_axes = n->nin > 3 && n->in[3], has_steps = n->nin > 4 && n->in[4];
+    for (int i = 0; i < MAX_RANK; i++)
+        axes[i] = i, steps[i] = 1;
+    if (count < 0 || count > rank || (has_axes && read_numbers(l, n->in[3], axes, MAX_RANK) != count) ||
+        (has_steps && read_numbers(l, n->in[4], steps, MAX_RANK) != count)) {
+        why(l->o, n, "tile.slice", "its places are known only while running; it runs on GpSimd");
+        return false;
+    }
+    value_steps(l, s->x, dense);
+    for (int i = 0; i < rank; i++)
+        s->steps[i] = dense[i];
+    for (int i = 0; i < count; i++) {
+        dim_t axis = axes[i], first;
+        if (!dim_is_const(axis) || !dim_is_const(steps[i]) || steps[i] == 0)
+            return false;
+        axis += axis < 0 ? rank : 0;
+        if (axis < 0 || axis >= rank || !first_index(l, starts[i], s->x->type.dims[axis], steps[i] > 0, &first))
+            return false;
+        s->offset = dim_add(t, s->offset, dim_mul(t, dense[axis], first));
+        if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
+            s->steps[axis] = dim_mul(t, dense[axis], steps[i]);
+    }
+    return true;
+}
+
+bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part)
+{
+    dim_t dense[MAX_RANK];
+    dense_steps(&l->p->dims, part->type.rank, part->type.dims, dense);
+    for (int i = 0; i < part->type.rank; i++)
+        if (part->type.dims[i] != 1 && steps[i] != dense[i])
+            return false;
+    return true;
+}
+
+/* ---- reading them in place ---- */
+
+/* Elements that are neighbours in the operand. */
+static int64_t neighbours(const struct sliced *s, const struct type *t)
+{
+    int64_t n = 1;
+    for (int i = t->rank - 1; i >= 0 && s->steps[i] == n && dim_is_const(t->dims[i]); i--)
+        n *= t->dims[i];
+    return n;
+}
+
+/* The operand is kept until the slice's users have run. */
+static bool worth_keeping(struct lowering *l, const struct sliced *s, const struct value *y)
+{
+    enum { WORTH = 4 }; /* times the slice */
+    int64_t part, whole, other;
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &y->type), &part, &other);
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &s->x->type), &other, &whole);
+    return part > 0 && whole / WORTH <= part;
+}
+
+static bool elementwise_reads(struct lowering *l, const struct node *slice, struct node *user)
+{
+    if (user->parent != slice->parent || !user->nout || user->out[0]->type.rank > MAX_GRID)
+        return false;
+    struct group g = group_of(l, user);
+    for (int i = 0; i < g.n; i++)
+        if (!(op_infos[g.nodes[i]->op].flags & OPF_ELEMENTWISE) || g.nodes[i]->op == OP_cast)
+            return false;
+    return g.n > 0;
+}
+
+bool slice_read_through(struct lowering *l, const struct node *n)
+{
+    enum { MIN_RUN = 32 };
+    const struct node *owner = n->parent->owner;
+    struct value *y = n->out[0];
+    struct sliced s;
+    if (l->m->strict || !y->uses || (owner && owner->op == OP_fused) || !has_layout(l, y) ||
+        !has_layout(l, outer_value(l, n->in[0])) || touches_nothing(n) || !slice_place(l, n, &s) ||
+        lies_dense(l, s.steps, y) || neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
+        return false;
+    for (const struct use *u = y->uses; u; u = u->next)
+        if (!elementwise_reads(l, n, u->node))
+            return false;
+    return true;
+}
+
+bool is_read_through(struct lowering *l, const struct value *v, struct sliced *s)
+{
+    return v->def && v->def->op == OP_slice && decision_of(l, v->def)->passage == READ_THROUGH &&
+           slice_place(l, v->def, s);
+}
