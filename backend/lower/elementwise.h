@@ -11,7 +11,8 @@ enum { MAX_OPERANDS = 512 };
 
 /* An operand or result of the group and its steps along the joined dims. */
 struct operand_steps {
-    struct value *v, *from; /* from: in whose memory it lies; that of a slice, which begins at `offset` */
+    struct value *v, *from; /* from: in whose memory it lies, at `offset`: itself, or another for parts (parts.h) */
+    bool written;           /* there, as an operand of a concatenation */
     dim_t offset, steps[MAX_RANK];
 };
 

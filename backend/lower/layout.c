@@ -1,5 +1,5 @@
 #include "backend/lower/reduce.h"
-#include "backend/lower/sliced.h"
+#include "backend/lower/parts.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static struct operand_steps *new_operand(struct group_layout *y, struct value *v
     return &y->operands[y->n++];
 }
 
-static bool add_operand(struct group_layout *y, struct value *v)
+static bool add_operand(struct group_layout *y, struct value *v, bool result)
 {
     v = outer_value(y->l, v);
     for (int i = 0; i < y->n; i++)
@@ -19,8 +19,9 @@ static bool add_operand(struct group_layout *y, struct value *v)
     if (y->n == MAX_OPERANDS || !has_layout(y->l, v))
         return false;
     struct operand_steps *o = new_operand(y, v);
-    struct sliced s;
-    if (!is_read_through(y->l, v, &s))
+    struct part_place s;
+    o->written = result && is_written_through(y->l, v, &s);
+    if (!o->written && !is_read_through(y->l, v, &s))
         return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
     o->from = s.x, o->offset = s.offset;
     return broadcast_laid(&y->l->p->dims, v->type.rank, v->type.dims, s.steps, y->rank, y->dims, o->steps);
@@ -60,13 +61,13 @@ bool layout_collect(struct group_layout *y, const struct group *g)
         }
         if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
             return false;
-        if (!add_operand(y, g->results[i]))
+        if (!add_operand(y, g->results[i], true))
             return false;
     }
     for (int i = 0; i < g->n; i++)
         for (int k = 0; k < g->nodes[i]->nin && !reduction_kind(g->nodes[i]->op); k++)
             if (g->nodes[i]->in[k] && !group_def(g, g->nodes[i]->in[k]) &&
-                !add_operand(y, g->nodes[i]->in[k]))
+                !add_operand(y, g->nodes[i]->in[k], false))
                 return false;
     return true;
 }
@@ -183,7 +184,10 @@ struct ap layout_pattern(void *user, struct value *v)
     v = outer_value(l, v);
     const struct operand_steps *o = &y->operands[layout_operand(y, v)];
     const dim_t *steps = o->steps;
-    struct ap a = ap_slot(l->p, value_slot(l, o->from));
+    const int slot = value_slot(l, o->from);
+    if (o->written) /* concatenations know by it */
+        l->slots[v->id] = slot;
+    struct ap a = ap_slot(l->p, slot);
     a.offset.base = dim_add(&l->p->dims, o->offset, dim_mul(&l->p->dims, y->start, steps[y->rank - 1]));
     for (int i = 0; i < first; i++)
         ap_move(l->p, &a, y->var[i], steps[i]);

@@ -10,7 +10,7 @@
 #include "backend/lower/plan.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/share.h"
-#include "backend/lower/sliced.h"
+#include "backend/lower/parts.h"
 
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"
@@ -54,7 +54,7 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
 /* Slices that a tile program would have read through, copied for a node that has none after all. */
 static bool make_slices_read(struct lowering *l, const struct node *n)
 {
-    struct sliced s;
+    struct part_place s;
     for (int i = 0; i < n->nin; i++) {
         struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
         if (!v || l->slots[v->id] >= 0 || !is_read_through(l, v, &s))

@@ -4,7 +4,7 @@
 #include "backend/lower/group.h"
 #include "backend/lower/move.h"
 #include "backend/lower/numbers.h"
-#include "backend/lower/sliced.h"
+#include "backend/lower/parts.h"
 #include "backend/lower/states.h"
 
 #include <string.h>
@@ -47,18 +47,17 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
     struct dim_table *t = &l->p->dims;
     struct value *y = n->out[0];
     int axis;
-    for (int i = 0; i < n->nin; i++)
-        if (!movable(l, n, i, 0))
-            return DECLINED;
-    if (!axis_of(n, y->type.rank, &axis))
+    if (n->op == OP_fused || !concat_axis(l, n, &axis))
         return DECLINED;
     dim_t at = 0, step = step_of(l, y, axis);
     for (int i = 0; i < n->nin; i++) {
         struct value *x = outer_value(l, n->in[i]);
         struct move m = part_steps(l, x, y, true);
-        m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
         m.to_offset = dim_mul(t, at, step);
         at = dim_add(t, at, x->type.dims[axis]);
+        if (x->def && l->slots[x->id] == value_slot(l, y))
+            continue; /* written there */
+        m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
         if (x->type.dims[axis] != 0 && !move_possible(l, &m))
             return DECLINED; /* never: at most three dims are left */
         if (x->type.dims[axis] != 0)
@@ -128,7 +127,7 @@ enum lowered lower_split_parts(struct lowering *l, struct node *n)
 
 enum lowered lower_slice(struct lowering *l, struct node *n)
 {
-    struct sliced s;
+    struct part_place s;
     if (!movable(l, n, 0, 0) || !slice_place(l, n, &s))
         return DECLINED;
     struct value *x = s.x, *y = n->out[0];

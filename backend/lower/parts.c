@@ -1,4 +1,4 @@
-#include "backend/lower/sliced.h"
+#include "backend/lower/parts.h"
 
 #include "backend/lower/group.h"
 #include "backend/lower/kernels.h"
@@ -30,11 +30,11 @@ static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, 
     return true;
 }
 
-bool slice_place(struct lowering *l, const struct node *n, struct sliced *s)
+bool slice_place(struct lowering *l, const struct node *n, struct part_place *s)
 {
     struct dim_table *t = &l->p->dims;
     dim_t starts[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK], dense[MAX_RANK];
-    *s = (struct sliced){.x = outer_value(l, n->in[0])};
+    *s = (struct part_place){.x = outer_value(l, n->in[0])};
     int rank = s->x->type.rank, count = read_numbers(l, n->in[1], starts, MAX_RANK);
     bool has_axes = n->nin > 3 && n->in[3], has_steps = n->nin > 4 && n->in[4];
     for (int i = 0; i < MAX_RANK; i++)
@@ -71,10 +71,12 @@ bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part
     return true;
 }
 
-/* ---- reading them in place ---- */
+/* ---- reading slices in place ---- */
 
-/* Elements that are neighbours in the operand. */
-static int64_t neighbours(const struct sliced *s, const struct type *t)
+enum { MIN_RUN = 32 }; /* of neighbours */
+
+/* Elements that are neighbours in the whole. */
+static int64_t neighbours(const struct part_place *s, const struct type *t)
 {
     int64_t n = 1;
     for (int i = t->rank - 1; i >= 0 && s->steps[i] == n && dim_is_const(t->dims[i]); i--)
@@ -83,7 +85,7 @@ static int64_t neighbours(const struct sliced *s, const struct type *t)
 }
 
 /* The operand is kept until the slice's users have run. */
-static bool worth_keeping(struct lowering *l, const struct sliced *s, const struct value *y)
+static bool worth_keeping(struct lowering *l, const struct part_place *s, const struct value *y)
 {
     enum { WORTH = 4 }; /* times the slice */
     int64_t part, whole, other;
@@ -105,10 +107,9 @@ static bool elementwise_reads(struct lowering *l, const struct node *slice, stru
 
 bool slice_read_through(struct lowering *l, const struct node *n)
 {
-    enum { MIN_RUN = 32 };
     const struct node *owner = n->parent->owner;
     struct value *y = n->out[0];
-    struct sliced s;
+    struct part_place s;
     if (l->m->strict || !y->uses || (owner && owner->op == OP_fused) || !has_layout(l, y) ||
         !has_layout(l, outer_value(l, n->in[0])) || touches_nothing(n) || !slice_place(l, n, &s) ||
         lies_dense(l, s.steps, y) || neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
@@ -119,8 +120,42 @@ bool slice_read_through(struct lowering *l, const struct node *n)
     return true;
 }
 
-bool is_read_through(struct lowering *l, const struct value *v, struct sliced *s)
+bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s)
 {
     return v->def && v->def->op == OP_slice && decision_of(l, v->def)->passage == READ_THROUGH &&
            slice_place(l, v->def, s);
+}
+
+/* ---- writing operands of concatenations in place ---- */
+
+bool concat_axis(struct lowering *l, const struct node *n, int *axis)
+{
+    int64_t a = attr_int(&n->attrs, "axis", 0);
+    bool known = has_layout(l, n->out[0]);
+    for (int i = 0; i < n->nin; i++)
+        known &= has_layout(l, outer_value(l, n->in[i]));
+    if (!known) {
+        why(l->o, n, "tile.move-shape", "its shapes are known only while running; it runs on GpSimd");
+        return false;
+    }
+    a += a < 0 ? n->out[0]->type.rank : 0;
+    *axis = (int)a;
+    return a >= 0 && a < n->out[0]->type.rank;
+}
+
+bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s)
+{
+    const struct node *n = value_only_user(v);
+    int axis;
+    if (l->m->strict || l->o->opt_level == 0 || !n || n->op != OP_concat || !v->def || v->def->parent != n->parent ||
+        decision_of(l, n)->passage != MADE || (n->parent->owner && n->parent->owner->op == OP_fused) ||
+        !is_planned(l, &n->out[0]->type) || state_shown(l, n->out[0]) || touches_nothing(n) ||
+        !concat_axis(l, n, &axis))
+        return false;
+    *s = (struct part_place){.x = n->out[0]};
+    value_steps(l, s->x, s->steps);
+    for (int i = 0; outer_value(l, n->in[i]) != v; i++)
+        s->offset = dim_add(&l->p->dims, s->offset, n->in[i]->type.dims[axis]);
+    s->offset = dim_mul(&l->p->dims, s->offset, s->steps[axis]);
+    return neighbours(s, &v->type) >= MIN_RUN;
 }

@@ -1,0 +1,30 @@
+/*
+ * Parts of tensors: where slices lie in their operands, and operands of concatenations in the result; which of them
+ * elementwise groups read and write there, so that they are never copied.
+ */
+#ifndef BACKEND_PARTS_H
+#define BACKEND_PARTS_H
+
+#include "backend/lower/lower.h"
+
+struct part_place {
+    struct value *x;               /* the whole */
+    dim_t offset, steps[MAX_RANK]; /* of the part's elements in it */
+};
+
+/* False, and why(): places are known only while running. */
+bool slice_place(struct lowering *l, const struct node *n, struct part_place *s);
+/* The slice's elements lie as it has them itself: where it has several along a dim, as far apart. */
+bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part);
+
+/* For plan.h: whether all of its users are elementwise groups, and long enough runs of it are neighbours. */
+bool slice_read_through(struct lowering *l, const struct node *n);
+/* v is such a slice: where it lies. */
+bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s);
+
+/* The axis of a concatenation that is copied part by part; false, and why(): it has no tile program. */
+bool concat_axis(struct lowering *l, const struct node *n, int *axis);
+/* v is an operand of one, its only user: where an elementwise group that makes v writes it. */
+bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s);
+
+#endif
