@@ -6,6 +6,8 @@
  */
 #include "runtime/ops/common/elementwise.h"
 
+#include "runtime/ops/common/complex_rows.h"
+
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/ops.h"
 #include "runtime/ops/common/walk.h"
@@ -214,6 +216,14 @@ static void run_rows(struct op_call *c, struct walk *w)
     }
 }
 
+static void run_pairs(struct op_call *c, struct walk *w, complex_row_fn *run)
+{
+    float *z = c->out[0]->data;
+    const float *x = c->in[0]->data, *y = c->in[1]->data;
+    for (walk_start(w); !w->done; walk_next(w))
+        run(z + 2 * w->offset[0], x + 2 * w->offset[1], w->step[1], y + 2 * w->offset[2], w->step[2], w->count);
+}
+
 bool eval_elementwise(struct op_call *c)
 {
     if (c->op == OP_identity) {
@@ -227,6 +237,8 @@ bool eval_elementwise(struct op_call *c)
         walk_broadcast(&w, i + 1, c->in[i]->rank, c->in[i]->dims);
     if (c->in[0]->dtype == DT_STR)
         compare_strings(c, &w);
+    else if (c->in[0]->dtype == DT_C64 && complex_row(c->op))
+        run_pairs(c, &w, complex_row(c->op));
     else
         run_rows(c, &w);
     return true;

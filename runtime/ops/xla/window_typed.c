@@ -84,10 +84,16 @@ static int64_t seen(const struct window_frame *f, int i, int64_t tap, int64_t x_
 static bool combine_tile(enum op op, float *y, int64_t y_pitch, const float *x, int64_t x_pitch, int64_t count,
                          int64_t n)
 {
-    int k = op == OP_add ? BINARY_add : op == OP_mul ? BINARY_mul : -1;
-    if (k < 0)
+    static const struct {
+        enum op op;
+        enum kernel_binary kernel;
+    } kernels[] = {{OP_add, BINARY_add}, {OP_mul, BINARY_mul}, {OP_max, BINARY_max}, {OP_min, BINARY_min}};
+    size_t k = 0;
+    while (k < sizeof kernels / sizeof *kernels && kernels[k].op != op)
+        k++;
+    if (k == sizeof kernels / sizeof *kernels || !kernels_get()->binary_tile[kernels[k].kernel])
         return false;
-    kernels_get()->binary_tile[k]((struct out_tile){y, y_pitch, false}, (struct in_tile){y, 1, y_pitch},
+    kernels_get()->binary_tile[kernels[k].kernel]((struct out_tile){y, y_pitch, false}, (struct in_tile){y, 1, y_pitch},
                                   (struct in_tile){x, 1, x_pitch}, (size_t)count, (size_t)n);
     return true;
 }
@@ -199,11 +205,34 @@ static void combine_running(int axis, bool down, row_fn run, enum kernel_convert
     }
 }
 
+/* Tap after tap over as much of the first dims, those that no window reaches across, as caches hold. */
+static void combine_taps(const struct window_frame *f, enum op op, row_fn run, enum kernel_convert rounding,
+                         const struct tensor *x, struct tensor *y)
+{
+    enum { CACHED = 4096 }; /* elements of y */
+    int lead = 0;
+    while (lead < f->rank && f->size[lead] == 1 && f->stride[lead] == 1 && !f->pads[lead] && !f->pads[f->rank + lead])
+        lead++;
+    int64_t count = dims_product(x->dims, 0, lead), x_rows = dims_product(x->dims, lead, f->rank),
+            y_rows = dims_product(y->dims, lead, f->rank), some = y_rows ? CACHED / y_rows : 0;
+    some = some < 1 ? 1 : some;
+    for (int64_t at = 0; at < count; at += some) {
+        int64_t tap[MAX_RANK] = {0}, n = count - at < some ? count - at : some;
+        struct tensor part_x = *x, part_y = *y;
+        for (int i = 0; i < lead; i++)
+            part_x.dims[i] = part_y.dims[i] = i + 1 == lead ? n : 1;
+        part_x.data = (char *)x->data + at * x_rows * 4, part_y.data = (char *)y->data + at * y_rows * 4;
+        do {
+            combine_tap(f, tap, op, run, &part_x, &part_y);
+            round_elements(rounding, part_y.data, tensor_count(&part_y));
+        } while (next_index(tap, f->size, f->rank));
+    }
+}
+
 static bool combine_all(const struct window_frame *f, enum op op, enum kernel_convert rounding,
                         const struct tensor *x, struct tensor *y)
 {
     row_fn run = find_row(x->dtype, op);
-    int64_t tap[MAX_RANK] = {0};
     bool down = false;
     if (!run || !no_base(f))
         return false;
@@ -212,10 +241,7 @@ static bool combine_all(const struct window_frame *f, enum op op, enum kernel_co
         combine_running(axis, down, run, rounding, x, y);
         return true;
     }
-    do {
-        combine_tap(f, tap, op, run, x, y);
-        round_elements(rounding, y->data, tensor_count(y));
-    } while (next_index(tap, f->size, f->rank));
+    combine_taps(f, op, run, rounding, x, y);
     return true;
 }
 

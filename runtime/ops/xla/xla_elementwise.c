@@ -221,15 +221,19 @@ bool eval_complex_imag(struct op_call *c)
     return each(c, imag_one);
 }
 
-/* What the kernel leaves open, as hypot has it. */
+/* What the kernel leaves open in a part, as hypot has it: squares of FP32 fit in double. */
 static void abs_c64(const float *x, int64_t n, float *y)
 {
-    if (kernels_get()->complex_abs(y, x, (size_t)n))
-        return;
-    for (int64_t i = 0; i < n; i++) {
-        const double re = x[2 * i], im = x[2 * i + 1], square = re * re + im * im;
-        if (!(y[i] >= COMPLEX_ABS_MIN && y[i] <= COMPLEX_ABS_MAX))
-            y[i] = (float)(isfinite(square) ? sqrt(square) : hypot(re, im));
+    enum { PART = 128 };
+    for (int64_t at = 0; at < n; at += PART, x += 2 * PART, y += PART) {
+        const int64_t some = n - at < PART ? n - at : PART;
+        if (kernels_get()->complex_abs(y, x, (size_t)some))
+            continue;
+        for (int64_t i = 0; i < some; i++) {
+            const double re = x[2 * i], im = x[2 * i + 1], square = re * re + im * im;
+            if (!(y[i] >= COMPLEX_ABS_MIN && y[i] <= COMPLEX_ABS_MAX))
+                y[i] = isfinite(square) ? (float)sqrt(square) : isinf(re) || isinf(im) ? INFINITY : NAN;
+        }
     }
 }
 
