@@ -268,7 +268,7 @@ static void take_back(struct chain *c, const struct length *b)
         c->k.insns[c->changes[i].insn].ap[c->changes[i].operand] = c->changes[i].was;
     c->k.ninsns = b->ninsns, c->k.ntiles = b->ntiles, c->nparts = b->nparts;
     c->k.flops = b->flops, c->k.bytes = b->bytes;
-    forget_from(c->stores, c->p->nslots, b->ninsns);
+    forget_from(c->stores, c->nslots, b->ninsns);
     for (int t = 0; t < c->k.ntiles; t++)
         c->tiles[t].n = 0;
     for (int i = 0; i < c->k.ninsns; i++)
@@ -386,6 +386,7 @@ static bool finish(struct chain *c, struct kernel *first, const struct kernel *l
     k.name = name_of_both(c->p, first->name, last->name);
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
+    join_columns(c->p, &k, parts, c->nparts);
     if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts)) {
         give_up(c);
         return false;
@@ -398,7 +399,7 @@ static void start(struct chain *c, const struct kernel *k)
 {
     c->k = (struct kernel){.flops = 0};
     c->nchanges = c->nparts = 0;
-    forget_from(c->stores, c->p->nslots, 0);
+    forget_from(c->stores, c->nslots, 0);
     append(c, k);
 }
 
@@ -457,7 +458,7 @@ static void renumber(struct program *p)
 
 bool chain_kernels(struct program *p, const struct machine *m, struct diag *d)
 {
-    struct chain c = {.p = p, .m = m};
+    struct chain c = {.p = p, .m = m, .nslots = p->nslots};
     bool ok = true;
     c.stores = ARENA_ARRAY(&c.scratch, struct uses, p->nslots + 1);
     c.reads = ARENA_ARRAY(&c.scratch, int64_t, p->nslots + 1);

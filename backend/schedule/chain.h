@@ -4,6 +4,7 @@
  *
  *   chain.c            which kernels, and their instances written out
  *   resident.c         loads of what is in a tile already, and stores that nobody reads any more
+ *   columns.c          columns of constants, of several kernels, in one transfer
  *   overlap.c          the order of what became one
  *   estimate.c         how long an order takes, roughly
  *   straight_places.c  places of the tiles of many instructions without loops, in about linear time
@@ -38,6 +39,7 @@ struct chain {
     bool *gone;           /* per instruction: a load that is not needed */
     struct uses *tiles;   /* per tile: operands */
     struct uses *stores;  /* per slot that owns memory: instructions that write it */
+    int nslots;           /* of the program before */
     int64_t *reads;       /* per such slot: who reads it in the whole program */
     int gone_cap, uses_cap;
     int *parts; /* the first instruction of each kernel */
@@ -51,6 +53,10 @@ struct chain {
 int keep_resident(struct chain *c, int first);
 /* Whether the instruction is a store that nobody reads. */
 bool is_dead_store(const struct chain *c, int insn);
+
+/* Columns of constants, one number for each partition, that loads bring to tiles of their own are beside each other in
+ * one tile, and one load brings many; `parts` are instructions and move with them. */
+void join_columns(struct program *p, struct kernel *k, int *parts, int nparts);
 
 /* Without loops, and all its numbers known: sizes of tiles, and of patterns. */
 bool kernel_is_straight(const struct kernel *k);
