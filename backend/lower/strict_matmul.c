@@ -7,6 +7,7 @@
 #include "backend/lower/norm.h"
 #include "backend/lower/plan.h"
 #include "backend/lower/product.h"
+#include "backend/lower/strict_bias.h"
 
 #include <string.h>
 
@@ -213,13 +214,16 @@ static void finish(void *user, const struct strict_product *p, int part, struct 
             j->kept = kernel_tile(k, MEM_SBUF, DT_F32, p->row.tile, x->out_channels);
         e.kept = j->sum, e.kept_at = kept_part(j, p, x);
     }
+    const struct value *bias = j->from[part]->alpha == 1 ? product_bias(j->l, g, p, x) : NULL;
+    if (bias)
+        emit_product_bias(k, j->l, bias, p, x, result);
     if (j->from[part]->alpha != 1) {
         struct space s = epilogue_space(&e);
         struct ap to = space_tile(&s, k, space_new_tile(k, &s, MEM_SBUF, DT_F32));
         emit_activation(k, (struct activation){.dst = to, .src = result, .factor = j->from[part]->alpha});
         result = to;
     }
-    epilogue_emit(&e, result);
+    epilogue_rest(&e, bias ? 2 : 1, result);
     if (j->norm.n && x->out.at + x->out.tile >= x->out_channels)
         finish_rows(j, p, &e);
 }
