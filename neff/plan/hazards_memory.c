@@ -260,8 +260,8 @@ void hazard_memory_init(struct hazard_memory *m)
 /* Partitions that have been touched alike share one row of owners: mostly all of them. */
 static void open_map(const struct hazard_memory *m, struct tile_map *map)
 {
-    uint16_t *row = ARENA_ARRAY(m->arena, uint16_t, map->row / m->grain + 1);
-    map->rows = ARENA_ARRAY(m->arena, uint16_t *, map->partitions + 1);
+    uint32_t *row = ARENA_ARRAY(m->arena, uint32_t, map->row / m->grain + 1);
+    map->rows = ARENA_ARRAY(m->arena, uint32_t *, map->partitions + 1);
     map->starts = ARENA_ARRAY(m->arena, bool, map->partitions + 1);
     for (int64_t p = 0; p <= map->partitions; p++)
         map->rows[p] = row;
@@ -272,7 +272,7 @@ static void split_at(const struct hazard_memory *m, struct tile_map *map, int64_
 {
     if (p <= 0 || p >= map->partitions || map->starts[p])
         return;
-    uint16_t *row = arena_copy(m->arena, map->rows[p], sizeof *row * (size_t)(map->row / m->grain + 1));
+    uint32_t *row = arena_copy(m->arena, map->rows[p], sizeof *row * (size_t)(map->row / m->grain + 1));
     map->starts[p] = true;
     do
         map->rows[p++] = row;
@@ -315,7 +315,7 @@ static bool is_regular(const struct box *b, int64_t row, int64_t *first, int64_t
 /* A walk over the owners of what a pattern of a tile touches, run by run. */
 struct owner_walk {
     struct tile_map *map;
-    uint16_t owner;       /* the tile's own mark */
+    uint32_t owner;       /* the tile's own mark */
     struct box outer;     /* one element of it a run */
     int64_t row, grains, run, start, at[MAX_AP_RANK], element; /* start: grains before the tile's first */
     int64_t first, end; /* partitions of which the walk is done for one of each row */
@@ -325,7 +325,7 @@ struct owner_walk {
 static struct owner_walk owner_walk(const struct hazard_memory *m, const struct box *b)
 {
     const struct tile *t = &m->k->tiles[b->tensor];
-    struct owner_walk w = {.owner = (uint16_t)(b->tensor + 1), .row = tile_row(m, b), .grains = b->size / m->grain};
+    struct owner_walk w = {.owner = (uint32_t)(b->tensor + 1), .row = tile_row(m, b), .grains = b->size / m->grain};
     w.map = t->address < 0 ? &m->loose[b->tensor] : (struct tile_map *)&m->placed[t->mem];
     w.start = t->address < 0 ? 0 : t->address / m->grain;
     if (!w.map->rows)
@@ -345,7 +345,7 @@ static struct owner_walk owner_walk(const struct hazard_memory *m, const struct 
     return w;
 }
 
-static uint16_t *owners(const struct owner_walk *w)
+static uint32_t *owners(const struct owner_walk *w)
 {
     int64_t partition = w->regular ? w->first : w->element / w->row;
     return w->map->rows[partition] + w->start + w->element % w->row * w->grains;
@@ -367,7 +367,7 @@ static void set_owner(const struct hazard_memory *m, const struct box *b, bool o
 {
     struct owner_walk w = owner_walk(m, b);
     do {
-        uint16_t *to = owners(&w);
+        uint32_t *to = owners(&w);
         for (int64_t i = 0; i < w.run * w.grains; i++)
             to[i] = own ? w.owner : 0;
     } while (next_run(&w));
@@ -395,7 +395,7 @@ enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, 
 {
     struct owner_walk w = owner_walk(m, b);
     do {
-        const uint16_t *from = owners(&w);
+        const uint32_t *from = owners(&w);
         unsigned differs = 0;
         for (int64_t i = 0; i < w.run * w.grains; i++)
             differs |= from[i] ^ w.owner;

@@ -17,7 +17,7 @@ struct box {            /* a pattern in numbers; elements of its tensor */
 
 struct tile_map {            /* one memory of the machine, or one tile without an address */
     int64_t partitions, row; /* bytes of a partition */
-    uint16_t **rows;         /* per partition, the owner of each grain: tile + 1 that wrote it last, 0 nothing */
+    uint32_t **rows;         /* per partition, the owner of each grain: tile + 1 that wrote it last, 0 nothing */
     bool *starts;            /* partition p shares the row of p - 1 unless starts[p] */
 };
 

@@ -528,11 +528,48 @@ static void test_elements_limited(void **state)
     }
 }
 
+enum { OWNERS = 65537 };
+
+/* Tile 0 is written, then the one that is read, or the last one in tile 0's place. */
+static bool owners_sound(int read, struct diag *d)
+{
+    struct arena arena = {0};
+    struct program *p = program_new();
+    struct kernel k = {.ntiles = OWNERS};
+    p->target = "trn1";
+    k.tiles = ARENA_ARRAY(&arena, struct tile, OWNERS);
+    for (int t = 0; t < OWNERS; t++)
+        k.tiles[t] = (struct tile){.mem = MEM_SBUF, .dtype = DT_U8, .partitions = 1, .elements = 1, .address = t};
+    k.tiles[OWNERS - 1].address = 0; /* as tile 0, whose mark it would have in 16 bits */
+    for (int i = 0; i < 3; i++) {
+        struct insn *n = kernel_add(p, &k, i < 2 ? INSN_memset : INSN_tensor_copy);
+        int tile = i == 0 ? 0 : i == 1 ? read == 0 ? OWNERS - 1 : read : 1;
+        n->ap[0] = (struct ap){.mem = MEM_SBUF, .dtype = DT_U8, .rank = 1, .tensor = tile, .dim = {{1, 1, NULL}}};
+        if (i < 2)
+            continue;
+        n->ap[1] = n->ap[0];
+        n->ap[1].tensor = read;
+    }
+    bool is_sound = kernel_is_sound(p, &k, machine_find("trn1"), NULL, &limits, d);
+    program_free(p);
+    arena_free(&arena);
+    return is_sound;
+}
+
+static void test_many_tiles(void **state)
+{
+    struct diag d = {0};
+    if (!owners_sound(OWNERS - 2, &d))
+        fail_msg("what tile 65535 has: %s", d.text);
+    assert_false(owners_sound(0, &d));
+    assert_true(strstr(d.text, "overlapping buffers") == d.text);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_masked_rows), cmocka_unit_test(test_many_elements),
-        cmocka_unit_test(test_elements_limited),
+        cmocka_unit_test(test_elements_limited), cmocka_unit_test(test_many_tiles),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
