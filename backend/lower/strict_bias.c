@@ -1,32 +1,9 @@
 #include "backend/lower/strict_bias.h"
 
 #include "backend/lower/lazy_constants.h"
-
-#include <math.h>
-
-enum { PARTS = 3 /* of bf16 in a float */ };
+#include "backend/tile/bf16_parts.h"
 
 static const char ones_name[] = "ones";
-
-static void split(float x, uint16_t part[PARTS])
-{
-    for (int i = 0; i < PARTS; i++) {
-        part[i] = f32_to_bf16(x);
-        x -= bf16_to_f32(part[i]);
-    }
-}
-
-/* Infinities, and numbers so small that the last part would be none, are not. */
-static bool is_exact(const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        uint16_t part[PARTS];
-        split(x[i], part);
-        if (!isfinite(x[i]) || bf16_to_f32(part[0]) + (bf16_to_f32(part[1]) + bf16_to_f32(part[2])) != x[i])
-            return false;
-    }
-    return true;
-}
 
 static bool is_row(const struct value *v, int64_t n)
 {
@@ -66,7 +43,7 @@ const struct value *product_bias(struct lowering *l, const struct group *g, cons
     int other = add->in[0] == sum;
     struct value *bias = outer_value(l, add->in[other]);
     if (add->in[!other] != sum || group_is_result(g, sum) || !is_row(bias, x->out_channels) ||
-        !is_exact(bias->constant->data, x->out_channels))
+        !bf16_parts_exact(bias->constant->data, x->out_channels))
         return NULL;
     for (int i = 2; i < g->n; i++)
         if (reads(g->nodes[i], sum))
@@ -81,8 +58,8 @@ static bool make_parts(const struct constant_maker *maker, int64_t piece, void *
     const struct tensor *from = ((const struct lazy_constant *)maker)->from->constant;
     int64_t n = tensor_count(from);
     for (int64_t i = 0; i < n; i++) {
-        uint16_t part[PARTS];
-        split(((const float *)from->data)[i], part);
+        uint16_t part[BF16_PARTS];
+        bf16_split(((const float *)from->data)[i], part);
         ((uint16_t *)to)[i] = part[piece];
     }
     return true;
@@ -98,20 +75,20 @@ static int parts_slot(struct lowering *l, const struct value *bias, int64_t n)
 {
     struct lazy_constant *c = ARENA_NEW(&l->g->arena, struct lazy_constant);
     *c = (struct lazy_constant){.maker.make = make_parts, .same = always};
-    int64_t dims[] = {PARTS, n};
+    int64_t dims[] = {BF16_PARTS, n};
     struct tensor shape = tensor_view(DT_BF16, 2, dims, NULL);
-    return lazy_constant(l, c, bias, PARTS, &shape, bias->name);
+    return lazy_constant(l, c, bias, BF16_PARTS, &shape, bias->name);
 }
 
-/* PARTS x rows of ones; one for all products of as many rows. */
+/* As many rows as parts, of ones; one for all products of as many rows. */
 static int ones_slot(struct lowering *l, int64_t rows)
 {
     for (int i = 0; i < l->p->nslots; i++)
         if (l->p->slots[i].name == ones_name && l->p->slots[i].data.dims[1] == rows)
             return i;
-    int64_t dims[] = {PARTS, rows};
-    uint16_t *data = ARENA_ARRAY(&l->p->arena, uint16_t, PARTS * rows);
-    for (int64_t i = 0; i < PARTS * rows; i++)
+    int64_t dims[] = {BF16_PARTS, rows};
+    uint16_t *data = ARENA_ARRAY(&l->p->arena, uint16_t, BF16_PARTS * rows);
+    for (int64_t i = 0; i < BF16_PARTS * rows; i++)
         data[i] = f32_to_bf16(1);
     struct tensor t = tensor_view(DT_BF16, 2, dims, data);
     return constant_slot(l, &t, ones_name);
@@ -124,9 +101,9 @@ void emit_product_bias(struct kernel_builder *k, struct lowering *l, const struc
 {
     struct ap row = ap_slot(l->p, parts_slot(l, bias, x->out_channels));
     struct ap ones = ap_slot(l->p, ones_slot(l, p->row.tile));
-    ap_push(&row, x->out_channels, PARTS);
+    ap_push(&row, x->out_channels, BF16_PARTS);
     cover_push(l->p, &row, &x->out, 1, x->out_channels);
-    ap_push(&ones, p->row.tile, PARTS), ap_push(&ones, 1, p->row.tile);
+    ap_push(&ones, p->row.tile, BF16_PARTS), ap_push(&ones, 1, p->row.tile);
     row = stage_in(k, row), ones = stage_in(k, ones);
     cover_clip(l->p, &ones, 1, &p->row, p->rows);
     emit_tile_product(k, result, ones, row, affine_number(1));

@@ -1,6 +1,7 @@
 #include "backend/schedule/chain.h"
 
 #include "backend/tile/rules.h"
+#include "neff/isa/cost.h"
 
 #include <limits.h>
 #include <string.h>
@@ -387,6 +388,10 @@ static bool finish(struct chain *c, struct kernel *first, const struct kernel *l
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
     join_columns(c->p, &k, parts, c->nparts);
+    struct diag unknown = {0};
+    const int64_t *values = bind_symbols_for_report(c->p, NULL, 0, 1, &c->scratch, &unknown);
+    if (values)
+        broadcast_by_products(c->p, &k, c->m, values, parts, c->nparts);
     if (!overlap_kernels(c->p, &k, c->m, parts, c->nparts)) {
         give_up(c);
         return false;

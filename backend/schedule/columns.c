@@ -160,31 +160,6 @@ static void move_insns(const struct column_tables *s, int *parts, int nparts, in
     s->k->ninsns = kept;
 }
 
-/* Tiles that nothing uses any more are taken out. */
-static void renumber_tiles(const struct column_tables *s)
-{
-    struct kernel *k = s->k;
-    int *number = ARENA_ARRAY(s->a, int, k->ntiles + 1), n = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < k->ninsns; i++)
-            for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
-                struct ap *ap = &k->insns[i].ap[o];
-                if (ap->mem != MEM_SBUF && ap->mem != MEM_PSUM)
-                    continue;
-                if (pass == 0)
-                    number[ap->tensor] = 1;
-                else
-                    ap->tensor = number[ap->tensor];
-            }
-        for (int t = 0; pass == 0 && t < k->ntiles; t++)
-            if (number[t]) {
-                k->tiles[n] = k->tiles[t];
-                number[t] = n++;
-            }
-    }
-    k->ntiles = n;
-}
-
 void join_columns(struct program *p, struct kernel *k, int *parts, int nparts)
 {
     struct arena scratch = {0};
@@ -204,6 +179,6 @@ void join_columns(struct program *p, struct kernel *k, int *parts, int nparts)
         else
             s.table[s.all[i]->columns[0].tile] = -1;
     move_insns(&s, parts, nparts, ntiles);
-    renumber_tiles(&s);
+    drop_unused_tiles(k);
     arena_free(&scratch);
 }

@@ -267,7 +267,7 @@ static struct likes *likes_of(struct reuse *r, int tile, bool latest)
 
 /* Whose memory the tile has: its own, or that of what died last, which is in cache, or first, which leaves engines more
  * freedom. */
-static int owner_for(struct reuse *r, int tile, const struct tile_span *live, bool latest)
+static int owner_for(struct reuse *r, int tile, const struct tile_span *live, bool latest, int apart)
 {
     if (r->k->tiles[tile].fixed)
         return tile;
@@ -275,7 +275,7 @@ static int owner_for(struct reuse *r, int tile, const struct tile_span *live, bo
     while (l->busy.n && l->busy.at[0].free_at < live->first)
         put_owner(&l->free, take_owner(&l->busy), r->a);
     struct tile_owner x = {tile, -1, l->n};
-    if (live->first >= 0 && l->free.n)
+    if (live->first >= 0 && l->free.n && l->n >= apart)
         x = take_owner(&l->free);
     else
         l->n++;
@@ -301,7 +301,7 @@ static void rename_tiles(struct kernel *k, const int *now, struct arena *a)
     k->ntiles = n;
 }
 
-void reuse_tiles(struct program *p, struct kernel *k, bool latest)
+void reuse_tiles(struct program *p, struct kernel *k, bool latest, int apart)
 {
     struct arena scratch = {0};
     const struct tile_span *live = tile_spans(p, k, &scratch);
@@ -312,7 +312,22 @@ void reuse_tiles(struct program *p, struct kernel *k, bool latest)
         turns[t] = (struct turn){t, live[t].first};
     qsort(turns, (size_t)k->ntiles, sizeof *turns, by_first);
     for (int i = 0; i < k->ntiles; i++)
-        now[turns[i].tile] = owner_for(&r, turns[i].tile, &live[turns[i].tile], latest);
+        now[turns[i].tile] = owner_for(&r, turns[i].tile, &live[turns[i].tile], latest, apart);
+    rename_tiles(k, now, &scratch);
+    arena_free(&scratch);
+}
+
+void drop_unused_tiles(struct kernel *k)
+{
+    struct arena scratch = {0};
+    int *now = ARENA_ARRAY(&scratch, int, k->ntiles + 1);
+    memset(now, -1, sizeof *now * (size_t)(k->ntiles + 1));
+    for (int i = 0; i < k->ninsns; i++)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            const struct ap *ap = &k->insns[i].ap[o];
+            if (ap->mem == MEM_SBUF || ap->mem == MEM_PSUM)
+                now[ap->tensor] = ap->tensor;
+        }
     rename_tiles(k, now, &scratch);
     arena_free(&scratch);
 }

@@ -182,9 +182,10 @@ static struct kernel copy_of(struct program *p, const struct kernel *k)
     return copy;
 }
 
-/* Each tile by itself, or where there is no room one for those that live one after the other. */
+/* Each tile by itself, or where there is no room one for those that live one after the other, of each kind so many at
+ * least. */
 static enum placement schedule_chip(struct program *p, struct kernel *k, const struct machine *m,
-                                    double *ns, struct diag *d)
+                                    int apart, double *ns, struct diag *d)
 {
     part_queues(k);
     size_t size = sizeof *k->insns * (size_t)k->ninsns;
@@ -194,18 +195,43 @@ static enum placement schedule_chip(struct program *p, struct kernel *k, const s
     if (placed != NO_ROOM)
         return placed;
     restore(k, own);
-    reuse_tiles(p, k, false);
+    reuse_tiles(p, k, false, apart);
     diag_clear(d);
     return schedule_once(p, k, m, true, ns, d);
 }
 
-/* All its loops written out: before they are ordered, so that all iterations may run beside each other, or after that,
- * so that engines pass from one to the next. INFINITY: that does not go. */
-static double schedule_straight(struct program *p, struct kernel *k, const struct machine *m, bool placed)
+/* How loops are written out: after they have been ordered, so that engines pass from one to the next, or before that,
+ * so that all iterations may run beside each other; both with rows for all partitions made by products, too. */
+static const struct straight_way {
+    bool before, by_products;
+    int apart; /* tiles alike that do not share memory, where there is not enough for all */
+} straight_ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 4}, {true, true, 4}};
+enum { STRAIGHT_WAYS = sizeof straight_ways / sizeof *straight_ways };
+
+/* Loops as far written out as a kernel with loops may be long, in order and with places. NO_ROOM too where there are no
+ * rows to make by products. */
+static enum placement schedule_loops(struct program *p, struct kernel *k, const struct machine *m,
+                                     const struct straight_way *w, double *ns, struct diag *d)
+{
+    own_insns(p, k);
+    unroll_loops(p, k, m, false);
+    join_same_results(k);
+    join_row_sums(p, k);
+    if (w->by_products && !broadcast_by_products(p, k, m, NULL, NULL, 0))
+        return NO_ROOM;
+    rotate_tiles(p, k, m);
+    return schedule_chip(p, k, m, w->apart, ns, d);
+}
+
+/* How long it takes then. INFINITY: that does not go. */
+static double schedule_straight(struct program *p, struct kernel *k, const struct machine *m,
+                                const struct straight_way *w)
 {
     struct diag d = {0};
     double ns = INFINITY;
-    if (placed) {
+    if (!w->before) {
+        if (w != straight_ways && (schedule_loops(p, k, m, w, &ns, &d) != PLACED || ns < INFINITY))
+            return ns;
         unroll_straight(p, k, m, true);
         ns = refine_traced(p, k, m);
         return ns < INFINITY && sync_kernel(p, k, &d) ? ns : INFINITY;
@@ -213,23 +239,34 @@ static double schedule_straight(struct program *p, struct kernel *k, const struc
     unroll_straight(p, k, m, false);
     join_same_results(k);
     join_row_sums(p, k);
+    if (w->by_products && !broadcast_by_products(p, k, m, NULL, NULL, 0))
+        return INFINITY;
     rotate_tiles(p, k, m);
-    return schedule_chip(p, k, m, &ns, &d) == PLACED ? ns : INFINITY;
+    return schedule_chip(p, k, m, w->apart, &ns, &d) == PLACED ? ns : INFINITY;
 }
 
-/* Of a kernel that has its order and places: the best way to write its loops out, where they have not been. */
-static void straighten(struct program *p, struct kernel *k, const struct machine *m, const struct kernel *loops)
+/* Of a kernel that has its order and places, and takes so long then: the best way to write its loops out, where they
+ * have not been. Of equal ones the first. */
+static void straighten(struct program *p, struct kernel *k, const struct machine *m, const struct kernel *loops,
+                       double least)
 {
-    if (!unrolls_straight(loops))
+    struct kernel best = *k;
+    if (least == INFINITY && !unrolls_straight(loops))
         return;
-    const struct kernel own = *k; /* a builder knows the kernel by its place in the program */
-    *k = copy_of(p, &own);
-    double after_ns = schedule_straight(p, k, m, true);
-    const struct kernel after = *k;
-    *k = copy_of(p, loops);
-    double before_ns = schedule_straight(p, k, m, false);
-    if (after_ns <= before_ns)
-        *k = after_ns < INFINITY ? after : own;
+    const struct kernel placed = *k; /* a builder knows the kernel by its place in the program */
+    bool has_loops = least == INFINITY;
+    for (int i = 0; i < STRAIGHT_WAYS; i++) {
+        const struct straight_way *w = &straight_ways[i];
+        if (!has_loops && (w->before || !w->by_products))
+            continue;
+        *k = copy_of(p, w == straight_ways ? &placed : loops);
+        double ns = schedule_straight(p, k, m, w);
+        if (ns >= least)
+            continue;
+        least = ns;
+        best = *k;
+    }
+    *k = best;
 }
 
 bool schedule_traced(struct program *p, struct kernel *k, const struct machine *m, struct diag *d)
@@ -238,26 +275,21 @@ bool schedule_traced(struct program *p, struct kernel *k, const struct machine *
     if (k->own_sync)
         return schedule_kernel(p, k, m, d);
     if (!m->strict) {
-        reuse_tiles(p, k, true);
+        reuse_tiles(p, k, true, 1);
         return schedule_kernel(p, k, m, d);
     }
     const struct kernel loops = copy_of(p, k);
     double ns;
-    own_insns(p, k);
-    unroll_loops(p, k, m, false);
-    join_same_results(k);
-    join_row_sums(p, k);
-    rotate_tiles(p, k, m);
-    enum placement placed = schedule_chip(p, k, m, &ns, d);
+    enum placement placed = schedule_loops(p, k, m, straight_ways, &ns, d);
     for (int tight = 0; tight < 2 && placed == NO_ROOM; tight++) { /* tight: engines have the least freedom */
         struct kernel again = copy_of(p, &loops);
         again.tight = tight;
         *k = again;
         forget_places(k);
-        placed = schedule_chip(p, k, m, &ns, d);
+        placed = schedule_chip(p, k, m, 1, &ns, d);
     }
-    if (placed == PLACED && ns == INFINITY)
-        straighten(p, k, m, &loops);
+    if (placed == PLACED)
+        straighten(p, k, m, &loops, ns);
     return placed == PLACED;
 }
 

@@ -116,8 +116,10 @@ struct tile_span {
 };
 struct tile_span *tile_spans(struct program *p, const struct kernel *k, struct arena *a);
 /* Tiles that are not live together and are alike become one: before scheduling, for kernels of many
- * short-lived tiles. latest: they take over what was used last. */
-void reuse_tiles(struct program *p, struct kernel *k, bool latest);
+ * short-lived tiles. latest: they take over what was used last. Of those that are alike `apart` stay, if there are so
+ * many. */
+void reuse_tiles(struct program *p, struct kernel *k, bool latest, int apart);
+void drop_unused_tiles(struct kernel *k);
 
 /* Enclosing loop (index of its `loop`) of every instruction, -1 none; of a `loop`, the one around
  * it. */

@@ -35,10 +35,15 @@ def pool(shape, size, dtype=F32):
     return [(shape, dtype)], {"output_size": size}, ()
 
 
+def mamba(channels, n, states):
+    return [((1, channels, n), F32)] * 2 + [((channels, states), F32)] + [((1, states, n), F32)] * 2, {}, ()
+
+
 SMALL_HEAD = ("ref_sd_attention_small_head/attention.py", "fused_self_attn_for_SD_small_head_size")
 ALLOCATED = ("ref_allocated_sd_attention/allocated_attention.py", "allocated_fused_self_attn_for_SD_small_head_size")
 POOL = ("ref_adaptive_avg_pool2d/vision.py", "adaptive_avg_pool2d_kernel")
 RESIZE = ("ref_adaptive_avg_pool2d/vision.py", "resize_nearest_fixed_dma_kernel")
+MAMBA = ("tut_mamba_v2/mamba_nki_kernels.py", "mamba_v2")
 SCATTER = ("ref_select_and_scatter/vision.py", "select_and_scatter_kernel")
 
 # kernel, what it is called with (arrays, keywords, grid), bound in us (the tests allow 5% more for pools and attention), and how many
@@ -53,6 +58,7 @@ BOUNDS = [
     (RESIZE, ([((10, 30, 20, 1280), F32)], {"out_shape": (10, 59, 38, 1280)}, ()), 1740, 1),
     (RESIZE, ([((1, 30, 20, 1280), F16)], {"out_shape": (1, 59, 38, 1280)}, ()), 659, 1),
     (SCATTER, ([((8, 64, 112, 112), F32), ((8, 64, 56, 56), F32)], {}, ()), 4500, 1.05),
+    (MAMBA, mamba(4096, 512, 16), 1610, 1),  # published as measured
     (POOL, pool((1, 64, 56, 56), 7), 65 * 1.05, 1),
     (POOL, pool((2, 128, 28, 28), 7), 109 * 1.05, 1),
     (POOL, pool((1, 256, 14, 14), 7, F16), 88 * 1.05, 1),

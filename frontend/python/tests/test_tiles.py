@@ -1,5 +1,5 @@
 """Random kernels that write a few tiles again and again, wholly, by parts of their columns, or where an index finds something, beside NumPy:
-on trn1 such tiles are taken in turn, and parts of one do not wait for each other."""
+on trn1 such tiles are taken in turn, and parts of one do not wait for each other. Rows that all partitions have may come by products."""
 from __future__ import annotations
 
 import os
@@ -18,7 +18,7 @@ import neuronxcc.nki.isa as bi
 import neuronxcc.nki.language as bl
 
 WIDTH, TILES, KERNELS = 16, 3, 80
-KINDS = ["fill", "load", "load", "add", "copy", "scale", "sum", "find", "find", "store", "store"]
+KINDS = ["fill", "load", "load", "add", "copy", "scale", "sum", "find", "find", "row", "row", "store", "store"]
 Step = Tuple[str, slice, int, int, int, int]  # what, columns, tiles: of two operands and the result; the number that fills
 
 
@@ -60,6 +60,10 @@ def kernel_of(program: List[Step], trips: int) -> Any:
                     nisa.activation(dst=dst, data=p, op=nl.abs)
                     nisa.tensor_reduce(dst=sums, data=dst, op=nl.add, axis=1)
                     nisa.tensor_scalar(dst=dst, data=q, op0=nl.maximum, operand0=sums)
+                elif kind == "row":
+                    row = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+                    nisa.dma_copy(dst=row, src=x.ap(pattern=[[0, x.shape[1]], [1, WIDTH]], offset=value % 4 * WIDTH))
+                    nisa.tensor_tensor(dst=dst, data1=p, data2=row[:, columns], op=nl.add)
                 elif kind == "find":
                     nisa.dma_copy(dst=tiles[to], src=x.ap(pattern=[[WIDTH, x.shape[1]], [1, WIDTH]], offset=0, vector_offset=index, indirect_dim=1),
                                   oob_mode=nisa.oob_mode.skip)
@@ -91,6 +95,8 @@ def model(program: List[Step], x: Any, rows: Any) -> Any:
             elif kind == "sum":
                 sums = np.abs(p).sum(1, keepdims=True)
                 dst[:] = np.maximum(np.abs(p) if b == to else q, sums)
+            elif kind == "row":
+                dst[:] = p + x[0][value % 4, columns]
             elif kind == "find":
                 tiles[to][found] = x[0][rows[found, 0]]
             else:
