@@ -381,6 +381,24 @@ graph "called" (%0 "image": f32[1,1,28,28]) {
 EOF
 has_bits_of_xrun called 2016,504,2016 added quantised back
 
+# Factors and solutions, whose blocks the kernel for products of doubles multiplies.
+numbers=$(awk 'BEGIN { for (i = 1; i <= 784; i++) { x = (x * 61 + 17) % 257; printf "%s%d", (i > 1 ? ", " : ""), x } }')
+cat >factors.xir <<EOF
+graph "factors" (%0 "image": f32[1,1,28,28]) {
+  %c0 = const i64[2] {28, 28}
+  %c1 = const f32[28,28] {$numbers}
+  %1 = reshape(%0, %c0)
+  %2 = add(%1, %c1)
+  %3, %4, %5 = linalg(%2) {routine="getrf"}
+  %6, %7 = linalg(%2) {routine="geqrf"}
+  %8 = triangular_solve(%6, %2) {left_side=0, lower=0, transpose=1}
+  return(%3, %4, %6, %8)
+} outputs("lu", "pivots", "qr", "x")
+EOF
+has_bits_of_xrun factors 3136,112,3136,3136 lu pivots qr x
+"$xcc" factors.xir -q --isa portable --amalgamate --standalone factors_one
+$cc -fsyntax-only -Wall -Werror -Ifactors_one factors_one/factors.c || failed "linear algebra in one file"
+
 # In one file too: a body has a name of the file's own, its operator has not.
 cat >bodies.xir <<'X'
 graph "bodies" (%0 "x": f32[1,2,5,5], %1 "offset": f32[1,8,4,4]) {

@@ -1,4 +1,5 @@
 /* Triangular factors, tridiagonal solutions and permutations, in double. */
+#include "runtime/ops/common/dense.h"
 #include "runtime/ops/linalg/linalg.h"
 
 #include <float.h>
@@ -7,94 +8,76 @@
 
 /* ---- Cholesky ---- */
 
-/* Element (i, j) of the lower factor. When the upper half is kept it lies at (j, i), conjugate: the
- * same sums give it. */
-static double complex *place(double complex *a, int64_t n, bool lower, int64_t i, int64_t j)
-{
-    return lower ? &a[i + j * n] : &a[j + i * n];
-}
-
+/* The half `uplo` of a matrix becomes the factor in it, the other one stays as it was. */
 bool own_potrf(struct linalg_call *c)
 {
-    double complex *a = c->out[0], *info = c->out[1];
+    int parts = c->parts;
+    double *a = c->out[0], *info = c->out[1], *low = linalg_scratch(c, c->n * c->n);
     int64_t n = c->n;
     bool lower = linalg_job(c, "uplo", 'L') == 'L';
-    memcpy(a, c->in[0], sizeof *a * (size_t)(n * n));
-    for (int64_t j = 0; j < n; j++) {
-        double d = creal(*place(a, n, lower, j, j));
-        for (int64_t p = 0; p < j; p++) {
-            double complex v = *place(a, n, lower, j, p);
-            d -= creal(v * conj(v));
-        }
-        if (!(d > 0)) { /* NaN too */
-            info[0] = (double)(j + 1);
-            return true;
-        }
-        d = sqrt(d);
-        *place(a, n, lower, j, j) = d;
-        for (int64_t i = j + 1; i < n; i++) {
-            double complex s = *place(a, n, lower, i, j);
-            for (int64_t p = 0; p < j; p++) {
-                double complex x = *place(a, n, lower, i, p), y = *place(a, n, lower, j, p);
-                s -= x * conj(y);
-            }
-            *place(a, n, lower, i, j) = s / d;
-        }
-    }
+    if (!low)
+        return false;
+    linalg_overwrite(c, 0, 0);
+    if (lower)
+        memcpy(low, a, linalg_bytes(c, n * n));
+    else
+        dense_transpose(parts, low, n, a, n, n, n, true);
+    info[0] = (double)dense_cholesky(parts, low, n, n, true);
+    for (int64_t i = 0; i < n; i++)
+        if (lower)
+            memcpy(a + i * n * parts, low + i * n * parts, linalg_bytes(c, i + 1));
+        else
+            dense_transpose(parts, a + i * parts, n, low + i * n * parts, n, 1, i + 1, true);
     return true;
 }
 
 /* ---- L U ---- */
 
-/* What LAPACK compares: |re| + |im|. */
-static double size_of(double complex x)
+/* What the factor's columns [first, end) leave of the columns up to `last`. */
+static void eliminate_columns(struct linalg_call *c, int64_t first, int64_t end, int64_t last)
 {
-    return fabs(creal(x)) + fabs(cimag(x));
+    int64_t n = c->n, count = end - first;
+    double *a = (double *)c->out[0] + first * (n + 1) * c->parts, *right = a + count * c->parts,
+           *below = a + count * n * c->parts;
+    dense_solve(c->parts, a, n, count, true, true, right, n, last - end);
+    dense_take_product(c->parts, below + count * c->parts, n, below, n, right, n, c->m - end, last - end, count);
+}
+
+static void factor(struct linalg_call *c, int64_t first, int64_t end)
+{
+    double *info = c->out[2];
+    if (end - first <= DENSE_BLOCK) {
+        int64_t wrong = dense_factor_columns(c->parts, c->out[0], c->n, c->m, first, end, c->out[1]);
+        if (info[0] == 0)
+            info[0] = (double)wrong;
+        return;
+    }
+    int64_t middle = first + dense_half(end - first);
+    factor(c, first, middle);
+    eliminate_columns(c, first, middle, end);
+    factor(c, middle, end);
 }
 
 bool own_getrf(struct linalg_call *c)
 {
-    double complex *a = c->out[0], *pivots = c->out[1], *info = c->out[2];
-    int64_t m = c->m, n = c->n;
-    memcpy(a, c->in[0], sizeof *a * (size_t)(m * n));
-    for (int64_t j = 0; j < c->k; j++) {
-        int64_t best = j;
-        for (int64_t i = j + 1; i < m; i++)
-            if (size_of(a[i + j * m]) > size_of(a[best + j * m]))
-                best = i;
-        pivots[j] = (double)(best + 1);
-        if (a[best + j * m] == 0) {
-            if (info[0] == 0)
-                info[0] = (double)(j + 1);
-            continue;
-        }
-        for (int64_t q = 0; best != j && q < n; q++) {
-            double complex swap = a[j + q * m];
-            a[j + q * m] = a[best + q * m];
-            a[best + q * m] = swap;
-        }
-        for (int64_t i = j + 1; i < m; i++)
-            a[i + j * m] /= a[j + j * m];
-        for (int64_t q = j + 1; q < n; q++)
-            for (int64_t i = j + 1; i < m; i++)
-                a[i + q * m] -= a[i + j * m] * a[j + q * m];
-    }
+    linalg_overwrite(c, 0, 0);
+    factor(c, 0, c->k);
+    if (c->k < c->n)
+        eliminate_columns(c, 0, c->k, c->n);
     return true;
 }
 
 bool own_pivots(struct linalg_call *c)
 {
-    const double complex *pivots = c->in[0];
-    double complex *to = c->out[0];
-    memcpy(to, c->in[1], sizeof *to * (size_t)c->in_count[1]);
+    const double *pivots = c->in[0];
+    double *to = c->out[0];
+    linalg_overwrite(c, 0, 1);
     for (int64_t i = 0; i < c->in_count[0]; i++) {
-        double p = creal(pivots[i]);
+        double p = pivots[i * c->parts];
         if (!(p >= 0 && p < (double)c->in_count[1]) || i >= c->in_count[1])
             return fail(c->w->d, "row exchange %lld is with row %g of %lld", (long long)i, p,
                         (long long)c->in_count[1]);
-        double complex swap = to[i];
-        to[i] = to[(int64_t)p];
-        to[(int64_t)p] = swap;
+        dense_exchange(c->parts, to + i * c->parts, to + (int64_t)p * c->parts, 1);
     }
     return true;
 }
@@ -105,66 +88,72 @@ bool own_pivots(struct linalg_call *c)
  * part of it. Elimination fills second[i], right of du[i]. */
 struct tridiagonal {
     int64_t n, sides;
-    double complex *dl, *d, *du, *second, *b;
+    int parts;
+    double *dl, *d, *du, *second, *b;
 };
 
-static void exchange(double complex *x, double complex *y)
+static bool is_zero(double complex x)
 {
-    double complex t = *x;
-    *x = *y, *y = t;
+    return creal(x) == 0 && cimag(x) == 0;
+}
+
+/* What LAPACK compares. */
+static double size_of(double complex x)
+{
+    return fabs(creal(x)) + fabs(cimag(x));
 }
 
 /* Exchanges rows i and i + 1 where that gives the larger pivot, then eliminates below it. */
 static void eliminate(struct tridiagonal *t, int64_t i)
 {
     bool third = i + 2 < t->n;
-    if (size_of(t->d[i]) < size_of(t->dl[i + 1])) {
-        exchange(&t->d[i], &t->dl[i + 1]);
-        exchange(&t->du[i], &t->d[i + 1]);
-        t->second[i] = third ? t->du[i + 1] : 0;
+    int parts = t->parts;
+    double *row = t->b + i * t->sides * parts, *next = row + t->sides * parts;
+    double *d = t->d + i * parts, *du = t->du + i * parts, *second = t->second + i * parts;
+    double *left = t->dl + (i + 1) * parts;
+    dense_put(parts, second, 0);
+    if (size_of(dense_get(parts, d)) < size_of(dense_get(parts, left))) {
+        dense_exchange(parts, d, left, 1);
+        dense_exchange(parts, du, d + parts, 1);
         if (third)
-            t->du[i + 1] = 0;
-        for (int64_t q = 0; q < t->sides; q++)
-            exchange(&t->b[i + q * t->n], &t->b[i + 1 + q * t->n]);
+            dense_exchange(parts, second, du + parts, 1);
+        dense_exchange(parts, row, next, t->sides);
     }
-    if (t->d[i] == 0) /* so is what is below it */
+    if (is_zero(dense_get(parts, d))) /* so is what is below it */
         return;
-    double complex f = t->dl[i + 1] / t->d[i];
-    t->d[i + 1] -= f * t->du[i];
+    double complex f = dense_get(parts, left) / dense_get(parts, d);
+    dense_take(parts, d + parts, du, f, 1);
     if (third)
-        t->du[i + 1] -= f * t->second[i];
-    for (int64_t q = 0; q < t->sides; q++)
-        t->b[i + 1 + q * t->n] -= f * t->b[i + q * t->n];
+        dense_take(parts, du + parts, second, f, 1);
+    dense_take(parts, next, row, f, t->sides);
 }
 
 static void substitute_back(struct tridiagonal *t)
 {
-    for (int64_t q = 0; q < t->sides; q++)
-        for (int64_t i = t->n - 1; i >= 0; i--) {
-            double complex x = t->b[i + q * t->n];
-            if (i + 1 < t->n)
-                x -= t->du[i] * t->b[i + 1 + q * t->n];
-            if (i + 2 < t->n)
-                x -= t->second[i] * t->b[i + 2 + q * t->n];
-            t->b[i + q * t->n] = x / t->d[i];
-        }
+    int parts = t->parts;
+    for (int64_t i = t->n - 1, line = t->sides * parts; i >= 0; i--) {
+        double *row = t->b + i * line;
+        if (i + 1 < t->n)
+            dense_take(parts, row, row + line, dense_get(parts, t->du + i * parts), t->sides);
+        if (i + 2 < t->n)
+            dense_take(parts, row, row + 2 * line, dense_get(parts, t->second + i * parts), t->sides);
+        dense_divide(parts, row, dense_get(parts, t->d + i * parts), t->sides);
+    }
 }
 
 /* By elimination with exchanges of neighbouring rows. */
 bool own_gtsv(struct linalg_call *c)
 {
-    struct tridiagonal t = {c->r,      c->s,      c->out[0],
-                            c->out[1], c->out[2], WORK(c->w, double complex, c->r),
-                            c->out[3]};
-    double complex *info = c->out[4];
-    if (!t.second)
+    double *info = c->out[4], *second = linalg_scratch(c, c->r);
+    struct tridiagonal t = {c->r, c->s, c->parts, c->out[0], c->out[1], c->out[2], second, c->out[3]};
+    if (!second)
         return false;
     for (int i = 0; i < 4; i++)
-        memcpy(c->out[i], c->in[i], sizeof *t.d * (size_t)c->in_count[i]);
+        linalg_overwrite(c, i, i);
     for (int64_t i = 0; i < t.n; i++) {
         if (i + 1 < t.n)
             eliminate(&t, i);
-        if (t.d[i] == 0) {
+        if (is_zero(dense_get(t.parts, t.d + i * t.parts))) {
             info[0] = (double)(i + 1);
             return true;
         }
@@ -177,31 +166,32 @@ bool own_gtsv(struct linalg_call *c)
  * as rounding errors of it, so that there always is a finite solution. */
 bool own_gtsv_perturbed(struct linalg_call *c)
 {
-    struct tridiagonal t = {.n = c->r, .sides = c->s, .b = c->out[0]};
-    double complex **copy[] = {&t.dl, &t.d, &t.du}, **all[] = {&t.d, &t.du, &t.second};
-    for (int i = 0; i < 3; i++) {
-        if (!(*copy[i] = WORK(c->w, double complex, t.n + 1)))
-            return false;
-        memcpy(*copy[i], c->in[i], sizeof *t.d * (size_t)c->in_count[i]);
-    }
-    if (!(t.second = WORK(c->w, double complex, t.n + 1)))
+    int64_t n = c->r, size = (n + 1) * c->parts;
+    double *all = linalg_scratch(c, 4 * (n + 1));
+    struct tridiagonal t = {n, c->s, c->parts, all, all + size, all + 2 * size, all + 3 * size, c->out[0]};
+    if (!all)
         return false;
-    memcpy(t.b, c->in[3], sizeof *t.b * (size_t)c->in_count[3]);
-    if (t.n > 0)
-        t.du[t.n - 1] = 0;
-    for (int64_t i = 0; i + 1 < t.n; i++)
+    for (int i = 0; i < 3; i++)
+        memcpy(all + i * size, c->in[i], linalg_bytes(c, n));
+    memset(t.second, 0, linalg_bytes(c, n));
+    linalg_overwrite(c, 0, 3);
+    if (n > 0)
+        dense_put(t.parts, t.du + (n - 1) * t.parts, 0);
+    for (int64_t i = 0; i + 1 < n; i++)
         eliminate(&t, i);
     double largest = 0;
-    for (int i = 0; i < 3; i++)
-        for (int64_t k = 0; k < t.n; k++)
-            largest = fmax(largest, cabs((*all[i])[k]));
+    for (int64_t k = 0; k < 3 * (n + 1); k++) /* of d, du and second, each with one element more */
+        if (k % (n + 1) < n)
+            largest = fmax(largest, cabs(dense_get(t.parts, t.d + k * t.parts)));
     bool wide = c->dtype == DT_F64 || c->dtype == DT_C128;
     double min = largest > 0 ? (wide ? DBL_EPSILON : FLT_EPSILON) * largest
                    : wide      ? DBL_MIN
                                : FLT_MIN;
-    for (int64_t k = 0; k < t.n; k++)
-        if (cabs(t.d[k]) < min)
-            t.d[k] = creal(t.d[k]) < 0 ? -min : min;
+    for (int64_t k = 0; k < n; k++) {
+        double complex d = dense_get(t.parts, t.d + k * t.parts);
+        if (cabs(d) < min)
+            dense_put(t.parts, t.d + k * t.parts, creal(d) < 0 ? -min : min);
+    }
     substitute_back(&t);
     return true;
 }

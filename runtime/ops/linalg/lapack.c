@@ -3,6 +3,7 @@
  * is loaded when the first of them runs: programs without them need none. Functions are declared
  * here as the interface's documentation has them; pointers stand for arrays of any element type.
  */
+#include "runtime/ops/common/complex_number.h"
 #include "runtime/ops/linalg/linalg.h"
 
 #include <dlfcn.h>
@@ -48,12 +49,6 @@ static void *routine(const struct linalg_call *c, const char *name)
     return f;
 }
 
-/* Results copied from the operand they overwrite; the sizes are equal. */
-static void overwrite(struct linalg_call *c, int result, int operand)
-{
-    memcpy(c->out[result], c->in[operand], (size_t)c->in_count[operand] * c->in_size[operand]);
-}
-
 /* What LAPACK returns; memory that it could not get is ours to report. */
 static bool finish(struct linalg_call *c, int result, int status)
 {
@@ -77,7 +72,7 @@ bool library_syevd(struct linalg_call *c)
     fn f = routine(c, is_complex(c) ? "heevd" : "syevd");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) ||
            finish(c, 2,
                   f(COLUMN_MAJOR, (char)linalg_job(c, "job", 'V'), (char)linalg_job(c, "uplo", 'L'),
@@ -91,7 +86,7 @@ bool library_sytrd(struct linalg_call *c)
     fn f = routine(c, is_complex(c) ? "hetrd" : "sytrd");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) || finish(c, 4,
                                  f(COLUMN_MAJOR, (char)linalg_job(c, "uplo", 'L'), n, c->out[0], n,
                                    c->out[1], c->out[2], c->out[3]));
@@ -103,8 +98,8 @@ bool library_geqp3(struct linalg_call *c)
     fn f = routine(c, "geqp3");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
-    overwrite(c, 1, 1);
+    linalg_overwrite(c, 0, 0);
+    linalg_overwrite(c, 1, 1);
     return is_empty(c) || finish(c, -1,
                                  f(COLUMN_MAJOR, (int)c->m, (int)c->n, c->out[0], (int)c->m,
                                    c->out[1], c->out[2]));
@@ -123,7 +118,7 @@ bool library_gesdd(struct linalg_call *c)
     fn f = routine(c, "gesdd");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) ||
            finish(c, 4,
                   f(COLUMN_MAJOR, (char)linalg_job(c, "job", 'S'), (int)c->m, (int)c->n, c->out[0],
@@ -139,7 +134,7 @@ bool library_gesvd(struct linalg_call *c)
     double *rest = WORK(c->w, double, c->k + 1);
     if (!f || !rest)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) ||
            finish(c, 4,
                   f(COLUMN_MAJOR, job, job, (int)c->m, (int)c->n, c->out[0], (int)c->m, c->out[1],
@@ -161,8 +156,7 @@ static void unpack(const struct linalg_call *c, const void *packed, void *to)
         bool pair = (wide ? wi[j] != 0 : wi_f[j] != 0) && j + 1 < n;
         for (int64_t i = 0; i < n; i++) {
             int64_t re = i + j * n, im = i + (j + 1) * n;
-            double complex x = wide ? v[re] + (pair ? v[im] : 0) * I
-                                    : (double)v_f[re] + (double)(pair ? v_f[im] : 0) * I;
+            double complex x = wide ? CMPLX(v[re], pair ? v[im] : 0) : CMPLX(v_f[re], pair ? v_f[im] : 0);
             for (int k = 0; k <= pair; k++, x = conj(x)) {
                 if (wide)
                     y[re + k * n] = x;
@@ -219,7 +213,7 @@ bool library_gees(struct linalg_call *c)
     fn f = routine(c, "gees");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) || finish(c, 5,
                                  f(COLUMN_MAJOR, (char)linalg_job(c, "job", 'V'), 'N', NULL, n,
                                    c->out[0], n, c->out[4], c->out[2], c->out[3], c->out[1], n));
@@ -232,7 +226,7 @@ bool library_gees_complex(struct linalg_call *c)
     fn f = routine(c, "gees");
     if (!f)
         return false;
-    overwrite(c, 0, 0);
+    linalg_overwrite(c, 0, 0);
     return is_empty(c) || finish(c, 4,
                                  f(COLUMN_MAJOR, (char)linalg_job(c, "job", 'V'), 'N', NULL, n,
                                    c->out[0], n, c->out[3], c->out[2], c->out[1], n));

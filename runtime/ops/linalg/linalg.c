@@ -194,56 +194,46 @@ bool infer_linalg(struct infer *f)
 
 struct matrix_place {
     const struct tensor *t; /* NULL: a result that is not wanted */
-    int dims;               /* of one matrix: 0, 1 or 2 */
     int64_t rows, cols;     /* 1 where there are fewer dims */
-    size_t size;            /* bytes of an element as the routine sees it */
+    int dtype;              /* as the routine sees it */
+    bool by_columns;
 };
 
 static struct matrix_place place_of(const struct tensor *t, const struct sizes *z, const char *text,
                              enum provider provider)
 {
-    struct matrix_place p = {t, (int)strlen(text) - 1, 1, 1, sizeof(double complex)};
-    if (p.dims > 0)
-        p.cols = t ? t->dims[t->rank - 1] : size_named(z, text[p.dims]);
-    if (p.dims > 1)
+    int dims = (int)strlen(text) - 1, own = dtype_is_complex(z->dtype) ? DT_C128 : DT_F64;
+    struct matrix_place p = {t, 1, 1, own, provider == LIBRARY};
+    if (dims > 0)
+        p.cols = t ? t->dims[t->rank - 1] : size_named(z, text[dims]);
+    if (dims > 1)
         p.rows = t ? t->dims[t->rank - 2] : size_named(z, text[1]);
     if (provider == LIBRARY)
-        p.size = dtype_bytes(dtype_named(z->dtype, text[0]));
+        p.dtype = dtype_named(z->dtype, text[0]);
     return p;
 }
 
-/* Element (i, j) of matrix b. */
-static void *at(const struct matrix_place *p, int64_t b, int64_t i, int64_t j)
-{
-    return element(p->t, (b * p->rows + i) * p->cols + j);
-}
-
-static void load(const struct matrix_place *p, int64_t b, enum provider provider, void *to)
+/* `count` matrices from b on between tensor and routine. */
+static void load(const struct matrix_place *p, int64_t b, int64_t count, void *to)
 {
     size_t size = dtype_bytes(p->t->dtype);
-    for (int64_t j = 0; j < p->cols; j++)
-        for (int64_t i = 0; i < p->rows; i++) {
-            int64_t n = i + j * p->rows;
-            if (provider == OWN)
-                dtype_convert(DT_C128, (double complex *)to + n, p->t->dtype, at(p, b, i, j), 1,
-                              false);
-            else
-                memcpy((char *)to + (size_t)n * size, at(p, b, i, j), size);
-        }
+    int64_t n = p->rows * p->cols;
+    if (!p->by_columns && count * n > 0)
+        dtype_convert(p->dtype, to, p->t->dtype, element(p->t, b * n), (size_t)(count * n), false);
+    for (int64_t j = 0; p->by_columns && j < p->cols; j++)
+        for (int64_t i = 0; i < p->rows; i++)
+            memcpy((char *)to + (size_t)(i + j * p->rows) * size, element(p->t, b * n + i * p->cols + j), size);
 }
 
-static void store(const struct matrix_place *p, int64_t b, enum provider provider, const void *from)
+static void store(const struct matrix_place *p, int64_t b, int64_t count, const void *from)
 {
     size_t size = dtype_bytes(p->t->dtype);
-    for (int64_t j = 0; j < p->cols; j++)
-        for (int64_t i = 0; i < p->rows; i++) {
-            int64_t n = i + j * p->rows;
-            if (provider == OWN)
-                dtype_convert(p->t->dtype, at(p, b, i, j), DT_C128,
-                              (const double complex *)from + n, 1, false);
-            else
-                memcpy(at(p, b, i, j), (const char *)from + (size_t)n * size, size);
-        }
+    int64_t n = p->rows * p->cols;
+    if (!p->by_columns && count * n > 0)
+        dtype_convert(p->t->dtype, element(p->t, b * n), p->dtype, from, (size_t)(count * n), false);
+    for (int64_t j = 0; p->by_columns && j < p->cols; j++)
+        for (int64_t i = 0; i < p->rows; i++)
+            memcpy(element(p->t, b * n + i * p->cols + j), (const char *)from + (size_t)(i + j * p->rows) * size, size);
 }
 
 /* ---- the walk ---- */
@@ -283,49 +273,75 @@ static bool set_sizes(struct op_call *c, struct work *w, const struct routine *r
     return read_sizes(&f, r, z) && (r->provider != LIBRARY || fits_library(z, w->d));
 }
 
-/* Memory of one matrix per operand and result. */
-static bool take_matrices(struct op_call *c, const struct routine *r, const struct sizes *z,
-                          struct linalg_call *l, struct matrix_place *in, struct matrix_place *out)
+/* Operands and results, and how many matrices of each are converted at a time. */
+struct conversion {
+    struct linalg_call l;
+    struct matrix_place in[LINALG_OPERANDS], out[LINALG_RESULTS];
+    void *of_in[LINALG_OPERANDS], *of_out[LINALG_RESULTS];
+    int64_t batch, together;
+};
+
+static bool take_matrices(struct op_call *c, const struct routine *r, const struct sizes *z, struct conversion *k)
 {
+    enum { ELEMENTS = 4096 };
+    struct linalg_call *l = &k->l;
     char text[WORD];
+    int64_t largest = 1;
     for (int i = 0; i < c->nin && word(r->operands, i, text); i++) {
-        in[i] = place_of(c->in[i], z, text, r->provider);
-        l->in_count[i] = in[i].rows * in[i].cols;
-        l->in_size[i] = in[i].size;
-        if (!(l->in[i] = work_take(l->w, l->in_count[i] + 1, in[i].size)))
-            return false;
+        k->in[i] = place_of(c->in[i], z, text, r->provider);
+        l->in_count[i] = k->in[i].rows * k->in[i].cols;
+        l->in_size[i] = dtype_bytes(k->in[i].dtype);
+        largest = l->in_count[i] > largest ? l->in_count[i] : largest;
     }
+    k->together = r->provider == LIBRARY || largest > ELEMENTS ? 1 : ELEMENTS / largest;
+    k->together = k->together < k->batch ? k->together : k->batch;
+    for (int i = 0; i < c->nin; i++)
+        if (!(k->of_in[i] = work_take(l->w, k->together * l->in_count[i] + 1, l->in_size[i])))
+            return false;
     for (int i = 0; word(r->results, i, text); i++) {
-        out[i] = place_of(wants_result(c, i) ? c->out[i] : NULL, z, text, r->provider);
-        l->out_count[i] = out[i].rows * out[i].cols;
-        if (!(l->out[i] = work_take(l->w, l->out_count[i] + 1, out[i].size)))
+        k->out[i] = place_of(wants_result(c, i) ? c->out[i] : NULL, z, text, r->provider);
+        l->out_count[i] = k->out[i].rows * k->out[i].cols;
+        if (!(k->of_out[i] = work_take(l->w, k->together * l->out_count[i] + 1, dtype_bytes(k->out[i].dtype))))
             return false;
     }
     return true;
 }
 
+/* Matrix i of those that are converted. */
+static bool run_one(const struct routine *r, struct conversion *k, int64_t i)
+{
+    struct linalg_call *l = &k->l;
+    for (int j = 0; j < LINALG_OPERANDS && k->of_in[j]; j++)
+        l->in[j] = (char *)k->of_in[j] + (size_t)(i * l->in_count[j]) * l->in_size[j];
+    for (int j = 0; j < LINALG_RESULTS && k->of_out[j]; j++)
+        l->out[j] = (char *)k->of_out[j] + (size_t)(i * l->out_count[j]) * dtype_bytes(k->out[j].dtype);
+    return r->run(l) || fail_in(l->w->d, "%s", r->name);
+}
+
 static bool run(struct op_call *c, struct work *w)
 {
     const struct routine *r = find(c->attrs, w->d);
-    struct matrix_place in[LINALG_OPERANDS] = {0}, out[LINALG_RESULTS] = {0};
     struct sizes z;
     if (!r || !set_sizes(c, w, r, &z))
         return false;
-    struct linalg_call l = {.w = w,   .attrs = c->attrs, .m = z.m, .n = z.n, .k = z.k, .h = z.h,
-                            .r = z.r, .s = z.s,          .u = z.u, .v = z.v, .dtype = z.dtype};
-    if (!take_matrices(c, r, &z, &l, in, out))
+    struct conversion k = {.l = {.w = w, .attrs = c->attrs, .m = z.m, .n = z.n, .k = z.k, .h = z.h, .r = z.r, .s = z.s,
+                           .u = z.u, .v = z.v, .dtype = z.dtype,
+                           .parts = dtype_is_complex(z.dtype) ? 2 : 1},
+                     .batch = dims_product(z.dims, 0, z.batch)};
+    if (!take_matrices(c, r, &z, &k))
         return false;
-    int64_t batch = dims_product(z.dims, 0, z.batch);
-    for (int64_t b = 0; b < batch; b++) {
+    for (int64_t b = 0; b < k.batch; b += k.together) {
+        int64_t count = k.batch - b < k.together ? k.batch - b : k.together;
         for (int i = 0; i < c->nin; i++)
-            load(&in[i], b, r->provider, l.in[i]);
-        for (int i = 0; i < LINALG_RESULTS && l.out[i]; i++)
-            memset(l.out[i], 0, (size_t)l.out_count[i] * out[i].size);
-        if (!r->run(&l))
-            return fail_in(w->d, "%s", r->name);
-        for (int i = 0; i < LINALG_RESULTS && l.out[i]; i++)
-            if (out[i].t)
-                store(&out[i], b, r->provider, l.out[i]);
+            load(&k.in[i], b, count, k.of_in[i]);
+        for (int i = 0; i < LINALG_RESULTS && k.of_out[i]; i++)
+            memset(k.of_out[i], 0, (size_t)(count * k.l.out_count[i]) * dtype_bytes(k.out[i].dtype));
+        for (int64_t i = 0; i < count; i++)
+            if (!run_one(r, &k, i))
+                return false;
+        for (int i = 0; i < LINALG_RESULTS && k.of_out[i]; i++)
+            if (k.out[i].t)
+                store(&k.out[i], b, count, k.of_out[i]);
     }
     return true;
 }

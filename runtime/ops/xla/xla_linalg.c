@@ -1,9 +1,8 @@
 /* Triangular factors and solutions. All in double. */
-#include "runtime/ops/common/complex_number.h"
+#include "runtime/ops/common/dense.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"
 
-#include <math.h>
 #include <string.h>
 
 static bool is_square(struct infer *f, int i)
@@ -18,9 +17,22 @@ static bool is_square(struct infer *f, int i)
            fail(f->d, "element type %s is not admitted", dtype_name(x->dtype));
 }
 
-static void store(struct tensor *t, int64_t at, int64_t n, const double complex *v)
+static int parts_of(const struct tensor *t)
 {
-    dtype_convert(t->dtype, element(t, at), DT_C128, v, (size_t)n, false);
+    return dtype_is_complex(t->dtype) ? 2 : 1;
+}
+
+/* All elements, double or double complex; and back. */
+static double *load(struct work *w, const struct tensor *t)
+{
+    return dtype_is_complex(t->dtype) ? (double *)work_complexes(w, t) : work_doubles(w, t);
+}
+
+static void store(const struct tensor *t, const void *v)
+{
+    int64_t n = tensor_count(t);
+    if (n > 0)
+        dtype_convert(t->dtype, t->data, dtype_is_complex(t->dtype) ? DT_C128 : DT_F64, v, (size_t)n, false);
 }
 
 /* ---- cholesky ---- */
@@ -30,54 +42,27 @@ bool infer_cholesky(struct infer *f)
     return is_square(f, 0) && infer_same(f, 0, 0);
 }
 
-/* The lower factor of a matrix whose lower half is given, zeros above; NaN when it is not positive
- * definite. */
-static void factor(double complex *a, int64_t n)
-{
-    for (int64_t j = 0; j < n; j++) {
-        double d = creal(a[j * n + j]);
-        for (int64_t k = 0; k < j; k++)
-            d -= creal(a[j * n + k] * conj(a[j * n + k]));
-        d = sqrt(d);
-        a[j * n + j] = d;
-        for (int64_t i = j + 1; i < n; i++) {
-            double complex s = a[i * n + j];
-            for (int64_t k = 0; k < j; k++)
-                s -= a[i * n + k] * conj(a[j * n + k]);
-            a[i * n + j] = s / d;
-            a[j * n + i] = 0;
-        }
-    }
-}
-
-/* In place: the conjugate transpose. */
-static void adjoint(double complex *a, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            double complex swap = conj(a[i * n + j]);
-            a[i * n + j] = conj(a[j * n + i]);
-            a[j * n + i] = swap;
-        }
-}
-
+/* The half that is given becomes the factor, the other one zeros; NaN where a matrix is not positive definite. */
 static bool cholesky(struct op_call *c, struct work *w)
 {
     const struct tensor *x = c->in[0];
     int64_t n = x->dims[x->rank - 1], count = dims_product(x->dims, 0, x->rank - 2);
+    int parts = parts_of(x);
     bool lower = attr_int(c->attrs, "lower", 0) != 0;
-    double complex *v = work_complexes(w, x);
-    for (int64_t i = 0; v && i < count; i++) {
-        double complex *a = v + i * n * n;
+    double *v = load(w, x), *low = WORK(w, double, n * n * parts);
+    for (int64_t k = 0; v && low && k < count; k++) {
+        double *a = v + k * n * n * parts, *factor = lower ? a : low;
         if (!lower)
-            adjoint(a, n);
-        factor(a, n);
+            dense_transpose(parts, low, n, a, n, n, n, true);
+        dense_cholesky(parts, factor, n, n, false);
+        for (int64_t i = 0; i < n; i++)
+            memset(factor + (i * (n + 1) + 1) * parts, 0, (size_t)((n - 1 - i) * parts) * sizeof *a);
         if (!lower)
-            adjoint(a, n);
+            dense_transpose(parts, a, n, low, n, n, n, true);
     }
-    if (v)
-        store(c->out[0], 0, count * n * n, v);
-    return v != NULL;
+    if (v && low)
+        store(c->out[0], v);
+    return v && low;
 }
 
 EVAL_WITH_WORK(cholesky)
@@ -100,55 +85,35 @@ bool infer_triangular_solve(struct infer *f)
            infer_same(f, 0, 1);
 }
 
-struct triangle {
-    const double complex *a;
-    int64_t n;
-    bool lower, unit, transpose, conjugate; /* lower: after transposing */
-};
-
-static double complex at(const struct triangle *t, int64_t i, int64_t j)
-{
-    double complex v = t->transpose ? t->a[j * t->n + i] : t->a[i * t->n + j];
-    return t->conjugate ? conj(v) : v;
-}
-
-/* op(a) x = b in place, for one vector of elements `step` apart. */
-static void solve(const struct triangle *t, double complex *x, int64_t step)
-{
-    for (int64_t k = 0; k < t->n; k++) {
-        int64_t i = t->lower ? k : t->n - 1 - k;
-        double complex s = x[i * step];
-        for (int64_t j = t->lower ? 0 : i + 1; j < (t->lower ? i : t->n); j++)
-            s -= at(t, i, j) * x[j * step];
-        x[i * step] = t->unit ? s : s / at(t, i, i);
-    }
-}
-
+/* x op(a) = b is op(a)' x' = b'. */
 static bool triangular_solve(struct op_call *c, struct work *w)
 {
     const struct tensor *ta = c->in[0], *tb = c->in[1];
     int64_t n = ta->dims[ta->rank - 1], count = dims_product(ta->dims, 0, ta->rank - 2);
-    int64_t rows = tb->dims[tb->rank - 2], cols = tb->dims[tb->rank - 1];
-    bool left = attr_int(c->attrs, "left_side", 0) != 0;
-    double complex *a = work_complexes(w, ta), *b = work_complexes(w, tb);
-    struct triangle t = {.n = n,
-                         .unit = attr_int(c->attrs, "unit_diagonal", 0) != 0,
-                         .transpose = attr_int(c->attrs, "transpose", 0) != 0,
-                         .conjugate = attr_int(c->attrs, "conjugate", 0) != 0};
-    t.lower = (attr_int(c->attrs, "lower", 0) != 0) != t.transpose;
-    if (!left) { /* x op(a) = b is op(a)' x' = b' */
-        t.transpose = !t.transpose;
-        t.lower = !t.lower;
+    int parts = parts_of(ta);
+    bool left = attr_int(c->attrs, "left_side", 0) != 0, conjugate = attr_int(c->attrs, "conjugate", 0) != 0;
+    bool turned = (attr_int(c->attrs, "transpose", 0) != 0) == left;
+    bool lower = (attr_int(c->attrs, "lower", 0) != 0) != turned;
+    bool unit = attr_int(c->attrs, "unit_diagonal", 0) != 0;
+    int64_t sides = tb->dims[tb->rank - (left ? 1 : 2)];
+    double *a = load(w, ta), *b = load(w, tb), *op = WORK(w, double, turned ? n * n * parts : 0),
+           *x = WORK(w, double, left ? 0 : n * sides * parts);
+    if (!a || !b || !op || !x)
+        return false;
+    for (int64_t i = 1; conjugate && parts > 1 && i < 2 * count * n * n; i += 2)
+        a[i] = -a[i];
+    for (int64_t k = 0; k < count; k++, a += n * n * parts) {
+        double *y = b + k * n * sides * parts;
+        if (turned)
+            dense_transpose(parts, op, n, a, n, n, n, false);
+        if (!left)
+            dense_transpose(parts, x, sides, y, n, sides, n, false);
+        dense_solve(parts, turned ? op : a, n, n, lower, unit, left ? y : x, sides, sides);
+        if (!left)
+            dense_transpose(parts, y, n, x, sides, n, sides, false);
     }
-    for (int64_t i = 0; a && b && i < count; i++) {
-        double complex *v = b + i * rows * cols;
-        t.a = a + i * n * n;
-        for (int64_t k = 0; k < (left ? cols : rows); k++)
-            solve(&t, left ? v + k : v + k * cols, left ? cols : 1);
-    }
-    if (a && b)
-        store(c->out[0], 0, count * rows * cols, b);
-    return a && b;
+    store(c->out[0], b);
+    return true;
 }
 
 EVAL_WITH_WORK(triangular_solve)
