@@ -326,6 +326,52 @@ def one_hot():
     return lambda i: jax.nn.one_hot(i, 1000), (ids,)
 
 
+# ---- dense linear algebra ----
+
+def positive(x):
+    return x @ jnp.swapaxes(x, -1, -2) + x.shape[-1] * jnp.eye(x.shape[-1])
+
+
+@program
+def linalg_inverse():
+    return jnp.linalg.inv, (draw(128, 128) + 16 * numpy.eye(128, dtype=F32),)
+
+
+@program
+def linalg_solve():
+    return jnp.linalg.solve, (draw(128, 128) + 16 * numpy.eye(128, dtype=F32), draw(128, 16))
+
+
+@program
+def linalg_cholesky():
+    return lambda x: jnp.linalg.cholesky(positive(x)), (draw(128, 128),)
+
+
+@program
+def linalg_qr():
+    return jnp.linalg.qr, (draw(128, 64),)
+
+
+@program
+def linalg_triangular():
+    return lambda a, b: jax.scipy.linalg.solve_triangular(a + 16 * jnp.eye(128), b), (draw(128, 128), draw(128, 16))
+
+
+@program
+def linalg_cholesky_batch():
+    return lambda x: jnp.linalg.cholesky(positive(x)), (draw(256, 8, 8),)
+
+
+@program
+def linalg_determinant_batch():
+    return jnp.linalg.det, (draw(64, 8, 8),)
+
+
+@program
+def linalg_inverse_batch():
+    return jnp.linalg.inv, (draw(1000, 3, 3) + 4 * numpy.eye(3, dtype=F32),)
+
+
 # ---- elementwise ----
 
 @program
