@@ -230,7 +230,7 @@ bool verify_inputs(struct graph *g, const char **files, int nfiles, struct tenso
     struct input_kind *kinds = ARENA_ARRAY(&g->arena, struct input_kind, n + 1);
     for (int i = 0; i < n; i++) {
         const struct value *v = g->main->params[i];
-        kinds[i] = (struct input_kind){v->name, v->type.kind == VK_TENSOR ? v->type.dtype : DT_NONE};
+        kinds[i] = input_kind_of(v->name, &v->type);
     }
     for (int i = 0; i < nfiles; i++)
         if (!inputs_read(&(struct inputs){n, kinds, in}, files[i], d))

@@ -146,7 +146,8 @@ static const struct option_table command_line = {
 static void print_help(void)
 {
     printf("xrun: runs a compiled model on files\n\n"
-           "    xrun MODEL.neff [IN.npy | NAME=IN.npy | IN.npz]... [options]\n\n");
+           "    xrun MODEL.neff [IN.npy | NAME=IN.npy | IN.npz]... [options]\n\n"
+           "An input that is a sequence or a map: NAME=IN.npz, an array for each item or key.\n\n");
     options_help(stdout, &command_line);
     printf("\nexit status: 0 done, 1 bad input, 2 usage, 3 outputs differ\n");
 }

@@ -6,6 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a file must hold for it: the text tells of a container's elements. */
+static struct input_kind kind_of(const struct xrt_info *info)
+{
+    struct arena a = {0};
+    struct dim_table dims;
+    struct diag ignored = {0};
+    struct type t = {.kind = VK_TENSOR};
+    const char *text = info->text;
+    dim_table_init(&dims, &a);
+    bool read = info->rank < 0 && type_parse(&dims, &text, &t, &ignored);
+    if (!read || t.kind == VK_TENSOR)
+        t = type_tensor(dtype_from_name(info->dtype), 0, NULL);
+    struct input_kind kind = input_kind_of(info->name, &t);
+    arena_free(&a);
+    return kind;
+}
+
 bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d)
 {
     *f = (struct feed){.m = m, .count = xrt_input_count(m)};
@@ -16,7 +33,7 @@ bool feed_init(struct feed *f, const struct xrt_model *m, struct diag *d)
     for (int i = 0; i < f->count; i++) {
         const struct xrt_info *info = xrt_input_info(m, i);
         f->inputs[i].kind = VK_NONE;
-        f->kinds[i] = (struct input_kind){info->name, dtype_from_name(info->dtype)};
+        f->kinds[i] = kind_of(info);
     }
     return true;
 }
@@ -45,7 +62,9 @@ bool feed_random(struct feed *f, const char *const *shapes, int nshapes, struct 
         if (f->inputs[i].kind != VK_NONE)
             continue;
         if (info->rank < 0) {
-            ok = fail(d, "input '%s' is %s: its shape must be given", info->name, info->text);
+            ok = f->kinds[i].kind != VK_TENSOR
+                     ? fail(d, "input '%s' is %s: give %s=FILE.npz", info->name, info->text, info->name)
+                     : fail(d, "input '%s' is %s: its shape must be given", info->name, info->text);
             break;
         }
         for (int k = 0; k < info->rank; k++)
@@ -69,16 +88,34 @@ bool feed_complete(const struct feed *f, struct diag *d)
             n += (size_t)snprintf(list.text + n, sizeof list.text - n, "%s%s %s", n ? ", " : "",
                                   info->name, info->text);
         }
-    return !n || fail(d, "missing inputs: %s; give NAME=FILE.npy for each, or --random", list.text);
+    bool arrays = false; /* in files of several */
+    for (int i = 0; i < f->count; i++)
+        arrays |= f->inputs[i].kind == VK_NONE && f->kinds[i].kind != VK_TENSOR;
+    return !n || fail(d, "missing inputs: %s; give NAME=FILE.npy for each%s, or --random", list.text,
+                      arrays ? " (sequences and maps: NAME=FILE.npz)" : "");
+}
+
+static struct xrt_value value_of(struct arena *a, const struct tensor *t)
+{
+    if (t->kind == VK_TENSOR) {
+        struct xrt_value v = {.tensor = {.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data}};
+        memcpy(v.tensor.dims, t->dims, sizeof *t->dims * (size_t)t->rank);
+        return v;
+    }
+    struct xrt_value *items = ARENA_ARRAY(a, struct xrt_value, t->nitems + 1);
+    for (int64_t k = 0; k < t->nitems; k++)
+        items[k] = value_of(a, &t->items[k]);
+    return (struct xrt_value){.kind = t->kind == VK_MAP ? XRT_MAP : XRT_SEQUENCE, .count = t->nitems, .items = items};
 }
 
 bool feed_give(const struct feed *f, struct xrt_context *c, struct diag *d)
 {
     for (int i = 0; i < f->count; i++) {
-        const struct tensor *t = &f->inputs[i];
-        struct xrt_tensor x = {.dtype = dtype_name(t->dtype), .rank = t->rank, .data = t->data};
-        memcpy(x.dims, t->dims, sizeof *t->dims * (size_t)t->rank);
-        if (!xrt_set_input(c, i, &x))
+        struct arena a = {0};
+        struct xrt_value v = value_of(&a, &f->inputs[i]);
+        bool ok = v.kind == XRT_TENSOR ? xrt_set_input(c, i, &v.tensor) : xrt_set_value(c, i, &v);
+        arena_free(&a);
+        if (!ok)
             return fail(d, "%s", xrt_error());
     }
     return true;

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* One tensor per input of the model, VK_NONE while nothing is known of it. */
+/* One value per input of the model, VK_NONE while nothing is known of it. */
 struct feed {
     const struct xrt_model *m;
     struct tensor *inputs;

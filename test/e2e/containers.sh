@@ -1,5 +1,5 @@
 #!/bin/sh
-# Outputs that are sequences and maps: printed, written as .npz or .json, compared.
+# Outputs that are sequences and maps: printed, written as .npz or .json, compared. Inputs that are such, from .npz.
 . "$(dirname "$0")/common.sh"
 
 # numpy FILE DESCR SHAPE DATA: an .npy; DATA in printf's escapes
@@ -68,4 +68,27 @@ compared list "'arr_0': "
 "$xrun" list.neff x.npy | grep -q '^o\[1\]  f32\[3\]' || failed "list: the second item is not printed"
 
 refuses 1 "array.astype('U')" "$xrun" list.neff object.npy
+
+# Inputs: what was written is read again, a map by the names of its arrays, a sequence in their order.
+# takes NAME INPUT BODY EXPECTED: input "m" of type INPUT from NAME.npz, result %9
+takes() {
+    printf 'graph "%s" (%%0 "m": %s) {\n  %%9 = %s\n  return(%%9)\n} outputs("o")\n' "$1" "$2" "$3" >"$1.xir"
+    "$xcc" -q "$1.xir" -o "$1.neff" || failed "$1 does not compile"
+    for file in "$1.npz" "m=$1.npz"; do
+        "$xrun" "$1.neff" "$file" | tail -1 | tr -d ' ' >printed.txt
+        [ "$(cat printed.txt)" = "$4" ] || failed "$1 $file: printed $(cat printed.txt)"
+    done
+}
+numpy row.npy "'<f4'" '(1, 2)' "$two$half"
+"$xrun" names.neff row.npy -o row && cp row/o.npz words.npz
+"$xrun" numbers.neff row.npy -o digits && cp digits/o.npz whole.npz
+cp list/o.npz items.npz
+takes words 'map(str,f32[])' 'dict_vectorize(%0) {string_vocabulary=["c", "x", "a b"]}' 0.502
+takes whole 'map(i64,f32[])' 'dict_vectorize(%0) {int64_vocabulary=[-1, 7]}' 0.52
+takes items 'seq(f32[*])' 'sequence_length(%0)' 2
+"$xcc" words.xir --verify m=words.npz | grep -q 'no node is wrong' || failed "verify does not take a map"
+refuses 1 'm map(str,f32[]); give NAME=FILE.npy for each (sequences and maps: NAME=FILE.npz)' "$xrun" words.neff
+refuses 1 "give m=FILE.npz" "$xrun" words.neff --random
+refuses 1 "'a b' is no number, as the map's keys are" "$xrun" whole.neff words.npz
+refuses 1 "'a b' has 2 elements, expected one for a map" "$xrun" words.neff names/o.npz
 finish
