@@ -168,6 +168,13 @@ class Maps(unittest.TestCase):
         np.testing.assert_array_equal(self.model.run({"m": {"d": 0.5}})["y"], [[0, 0, 0, 0.5]])
         np.testing.assert_array_equal(self.model({}), [[0, 0, 0, 0]])
 
+    def test_probabilities_are_dicts_of_numbers(self):
+        for name, labels in (("zipmap_s", ["x", "y", "z"]), ("zipmap_i", [3, 1, 2])):
+            model = xcc.load(xcc.compile(os.path.join(ROOT, "test", "onnx", "ml", name, "model.onnx"), auto_cast="none"))
+            rows = model(np.arange(6, dtype=np.float32).reshape(2, 3))
+            self.assertEqual(rows, [dict(zip(labels, [0.0, 1.0, 2.0])), dict(zip(labels, [3.0, 4.0, 5.0]))])
+            self.assertIs(type(rows[0][labels[0]]), float)
+
     def test_what_is_no_map_is_refused(self):
         for wrong, why in ((2.0, "expected a dict"), ({"a": "x"}, "no f32"), ({1: 2.0}, "no str")):
             with self.assertRaisesRegex(xcc.XccError, why):
@@ -291,6 +298,16 @@ class ScikitLearn(unittest.TestCase):
         pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(x, x @ [1.0, -2.0, 3.0])
         model = xcc.load(xcc.compile(to_onnx(pipeline, x[:1]), auto_cast="none"))
         np.testing.assert_allclose(model(x).ravel(), pipeline.predict(x).ravel(), rtol=1e-4, atol=1e-4)
+
+    def test_classifier(self):
+        from skl2onnx import to_onnx
+        from sklearn.linear_model import LogisticRegression
+
+        x = np.random.RandomState(0).rand(30, 3).astype(np.float32)
+        fitted = LogisticRegression().fit(x, np.array(["no", "yes", "maybe"])[np.arange(30) % 3])
+        labels, rows = xcc.load(xcc.compile(to_onnx(fitted, x[:1]), auto_cast="none"))(x[:4])
+        self.assertEqual(labels.tolist(), fitted.predict(x[:4]).tolist())
+        np.testing.assert_allclose([[row[c] for c in fitted.classes_] for row in rows], fitted.predict_proba(x[:4]), rtol=1e-5)
 
 
 @unittest.skipUnless(have("onnx"), "onnx is not installed")

@@ -270,7 +270,10 @@ class Model:
             items = [self._taken(v.items[i]) for i in range(v.count)]
             if v.kind == _OPTIONAL:
                 return items[0] if items else None
-            return dict(zip(items[0].tolist(), items[1].tolist())) if v.kind == _MAP else items
+            if v.kind == _MAP:  # its values: a vector, or a sequence of scalars
+                values = items[1] if isinstance(items[1], list) else list(items[1])
+                return dict(zip(items[0].tolist(), [e.item() if getattr(e, "size", 1) == 1 and hasattr(e, "item") else e for e in values]))
+            return items
         t = v.tensor
         shape, name = tuple(t.dims[:t.rank]), t.dtype.decode()
         count = int(np.prod(shape, dtype=np.int64))
