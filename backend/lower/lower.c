@@ -51,15 +51,15 @@ static bool lower_region(struct lowering *l, struct region *r, int index)
     return true;
 }
 
-/* Slices that a tile program would have read through, copied for a node that has none after all. */
-static bool make_slices_read(struct lowering *l, const struct node *n)
+/* Parts that a tile program would have read where they lie, copied for a node that has none after all. */
+static bool make_parts_read(struct lowering *l, const struct node *n)
 {
     struct part_place s;
     for (int i = 0; i < n->nin; i++) {
         struct value *v = n->in[i] ? outer_value(l, n->in[i]) : NULL;
         if (!v || l->slots[v->id] >= 0 || !is_read_through(l, v, &s))
             continue;
-        enum lowered done = lower_slice(l, v->def);
+        enum lowered done = v->def->op == OP_split ? lower_split_parts(l, v->def) : lower_slice(l, v->def);
         if (done == FAILED || (done == DECLINED && !lower_call(l, v->def)))
             return false;
     }
@@ -69,7 +69,7 @@ static bool make_slices_read(struct lowering *l, const struct node *n)
 bool lower_call(struct lowering *l, struct node *n)
 {
     struct program *p = l->p;
-    if (!make_slices_read(l, n))
+    if (!make_parts_read(l, n))
         return false;
     struct call c = {
         .op = n->op, .attrs = n->attrs, .nin = n->nin, .nout = n->nout, .nregions = n->nregions};

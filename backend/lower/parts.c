@@ -71,7 +71,7 @@ bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part
     return true;
 }
 
-/* ---- reading slices in place ---- */
+/* ---- reading slices and splits in place ---- */
 
 enum { MIN_RUN = 32 }; /* of neighbours */
 
@@ -84,19 +84,19 @@ static int64_t neighbours(const struct part_place *s, const struct type *t)
     return n;
 }
 
-/* The operand is kept until the slice's users have run. */
+/* The whole is kept until the part's users have run. */
 static bool worth_keeping(struct lowering *l, const struct part_place *s, const struct value *y)
 {
-    enum { WORTH = 4 }; /* times the slice */
+    enum { WORTH = 4 }; /* times the part */
     int64_t part, whole, other;
     dim_bounds(&l->p->dims, type_count(&l->p->dims, &y->type), &part, &other);
     dim_bounds(&l->p->dims, type_count(&l->p->dims, &s->x->type), &other, &whole);
     return part > 0 && whole / WORTH <= part;
 }
 
-static bool elementwise_reads(struct lowering *l, const struct node *slice, struct node *user)
+static bool elementwise_reads(struct lowering *l, const struct node *parts, struct node *user)
 {
-    if (user->parent != slice->parent || !user->nout || user->out[0]->type.rank > MAX_GRID)
+    if (user->parent != parts->parent || !user->nout || user->out[0]->type.rank > MAX_GRID)
         return false;
     struct group g = group_of(l, user);
     for (int i = 0; i < g.n; i++)
@@ -105,14 +105,29 @@ static bool elementwise_reads(struct lowering *l, const struct node *slice, stru
     return g.n > 0;
 }
 
-bool slice_read_through(struct lowering *l, const struct node *n)
+/* Of result i of a slice or a split. */
+static bool part_place(struct lowering *l, const struct node *n, int i, struct part_place *s)
 {
-    const struct node *owner = n->parent->owner;
-    struct value *y = n->out[0];
+    if (n->op == OP_slice)
+        return slice_place(l, n, s);
+    int64_t axis = attr_int(&n->attrs, "axis", 0);
+    *s = (struct part_place){.x = outer_value(l, n->in[0])};
+    axis += axis < 0 ? s->x->type.rank : 0;
+    if (axis < 0 || axis >= s->x->type.rank)
+        return false;
+    value_steps(l, s->x, s->steps);
+    for (int k = 0; k < i; k++)
+        s->offset = dim_add(&l->p->dims, s->offset, n->out[k]->type.dims[axis]);
+    s->offset = dim_mul(&l->p->dims, s->offset, s->steps[axis]);
+    return true;
+}
+
+static bool part_read_through(struct lowering *l, const struct node *n, int i)
+{
+    struct value *y = n->out[i];
     struct part_place s;
-    if (l->m->strict || !y->uses || (owner && owner->op == OP_fused) || !has_layout(l, y) ||
-        !has_layout(l, outer_value(l, n->in[0])) || touches_nothing(n) || !slice_place(l, n, &s) ||
-        lies_dense(l, s.steps, y) || neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
+    if (!has_layout(l, y) || !part_place(l, n, i, &s) || lies_dense(l, s.steps, y) ||
+        neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
         return false;
     for (const struct use *u = y->uses; u; u = u->next)
         if (!elementwise_reads(l, n, u->node))
@@ -120,10 +135,30 @@ bool slice_read_through(struct lowering *l, const struct node *n)
     return true;
 }
 
+bool parts_read_through(struct lowering *l, const struct node *n)
+{
+    const struct node *owner = n->parent->owner;
+    bool used = false;
+    if ((n->op != OP_slice && n->op != OP_split) || l->m->strict || (owner && owner->op == OP_fused) ||
+        !has_layout(l, outer_value(l, n->in[0])) || touches_nothing(n))
+        return false;
+    for (int i = 0; i < n->nout; i++) {
+        if (n->out[i]->uses && !part_read_through(l, n, i))
+            return false;
+        used |= n->out[i]->uses != NULL;
+    }
+    return used;
+}
+
 bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s)
 {
-    return v->def && v->def->op == OP_slice && decision_of(l, v->def)->passage == READ_THROUGH &&
-           slice_place(l, v->def, s);
+    const struct node *n = v->def;
+    int i = 0;
+    if (!n || (n->op != OP_slice && n->op != OP_split) || decision_of(l, n)->passage != READ_THROUGH)
+        return false;
+    while (n->out[i] != v)
+        i++;
+    return part_place(l, n, i, s);
 }
 
 /* ---- writing operands of concatenations in place ---- */

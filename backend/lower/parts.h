@@ -1,6 +1,6 @@
 /*
- * Parts of tensors: where slices lie in their operands, and operands of concatenations in the result; which of them
- * elementwise groups read and write there, so that they are never copied.
+ * Parts of tensors: where slices and splits lie in their operands, and operands of concatenations in the result; which
+ * of them elementwise groups read and write there, so that they are never copied.
  */
 #ifndef BACKEND_PARTS_H
 #define BACKEND_PARTS_H
@@ -17,9 +17,9 @@ bool slice_place(struct lowering *l, const struct node *n, struct part_place *s)
 /* The slice's elements lie as it has them itself: where it has several along a dim, as far apart. */
 bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part);
 
-/* For plan.h: whether all of its users are elementwise groups, and long enough runs of it are neighbours. */
-bool slice_read_through(struct lowering *l, const struct node *n);
-/* v is such a slice: where it lies. */
+/* For plan.h, of a slice or split: whether all users are elementwise groups, and long enough runs are neighbours. */
+bool parts_read_through(struct lowering *l, const struct node *n);
+/* v is such a part: where it lies. */
 bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s);
 
 /* The axis of a concatenation that is copied part by part; false, and why(): it has no tile program. */

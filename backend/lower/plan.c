@@ -156,7 +156,7 @@ static bool takes_first(const struct node *n)
 static void decide_passage(struct lowering *l, struct node *n)
 {
     struct decision *d = decide(l, n);
-    if (!l->m->strict && n->op == OP_slice && ((takes_first(n) && read_through(l, n)) || slice_read_through(l, n)))
+    if (!l->m->strict && ((takes_first(n) && read_through(l, n)) || parts_read_through(l, n)))
         d->passage = READ_THROUGH;
     if (n->op == OP_transpose)
         d->passage = read_through(l, n) ? READ_THROUGH : written_through(l, n) ? WRITTEN_THROUGH : MADE;

@@ -14,7 +14,7 @@ struct group;
 struct decision {
     enum passage {
         MADE,            /* the result is written as any other */
-        READ_THROUGH,    /* of a transpose or a slice: users read its operand, by steps of their own */
+        READ_THROUGH,    /* of a transpose, slice or split: users read its operand, by steps of their own */
         WRITTEN_THROUGH, /* of a transpose: what makes its operand writes its result */
         READ_IN_PARTS,   /* of a concatenation: attention reads its operands, and writes it where others need it */
     } passage;

@@ -16,7 +16,8 @@ static bool reads_slot(struct lowering *l, struct value *v, int slot)
         return false;
     if (slot_of(l, v) >= 0)
         return slot_root(l->p, slot_of(l, v)) == slot;
-    if (!v->def || (v->def->op != OP_transpose && v->def->op != OP_concat && v->def->op != OP_slice))
+    if (!v->def || (v->def->op != OP_transpose && v->def->op != OP_concat && v->def->op != OP_slice &&
+                    v->def->op != OP_split))
         return false;
     for (int i = 0; i < v->def->nin; i++)
         if (reads_slot(l, v->def->in[i], slot))

@@ -273,6 +273,10 @@ static void test_copy_transpose(void **state)
                 table->copy(y, (ptrdiff_t)size, x, 0, rows * cols, size);
                 for (size_t i = 0; i < rows * cols; i++)
                     assert_memory_equal(y + i * size, x, size);
+                /* from the last to the first */
+                table->copy(y, (ptrdiff_t)size, x + (rows * cols - 1) * size, -(ptrdiff_t)size, rows * cols, size);
+                for (size_t i = 0; i < rows * cols; i++)
+                    assert_memory_equal(y + i * size, x + (rows * cols - 1 - i) * size, size);
                 free(x), free(y);
             }
 }
