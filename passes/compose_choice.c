@@ -1,0 +1,76 @@
+/*
+ * Choices between x and what is made of it by a comparison of x with a number: leaky_relu, and the limits of a clip.
+ * What is no number stays so in all of them.
+ */
+#include "passes/compose.h"
+
+#include <math.h>
+
+/* The choice's condition holds where x is above `limit`, or below it. */
+struct comparison {
+    struct value *x;
+    double limit;
+    bool above;
+};
+
+static bool compared(const struct value *v, struct comparison *s)
+{
+    struct node *n = v->def;
+    if (!n || (n->op != OP_gt && n->op != OP_ge && n->op != OP_lt && n->op != OP_le))
+        return false;
+    bool greater = n->op == OP_gt || n->op == OP_ge, right = constant_number(n->in[1], &s->limit);
+    if (!right && !constant_number(n->in[0], &s->limit))
+        return false;
+    s->x = n->in[!right];
+    s->above = greater == right;
+    return isfinite(s->limit);
+}
+
+/* x, or x times a number of at least 0 where it is below 0. */
+static struct value *leaky_relu(struct compose *c, struct node *n, const struct comparison *s)
+{
+    struct value *scaled = n->in[s->above ? 2 : 1], *x;
+    struct attrs as = {0};
+    double factor;
+    if (s->limit != 0 || n->in[s->above ? 1 : 2] != s->x || !is_scaled(scaled, &x, &factor) || x != s->x ||
+        !(factor >= 0 && isfinite(factor)))
+        return NULL;
+    attr_set_float(&c->g->arena, &as, "alpha", factor);
+    return emit(n, OP_leaky_relu, &x, 1, &as, n->name, c->d);
+}
+
+/* v is x with the other limit, which is no further than this one. */
+static bool has_other_limit(const struct value *v, const struct comparison *s, double *other)
+{
+    const struct node *n = v->def;
+    if (!n || n->op != (s->above ? OP_max : OP_min))
+        return false;
+    bool right = constant_number(n->in[1], other);
+    return (right || constant_number(n->in[0], other)) && n->in[!right] == s->x &&
+           (s->above ? *other <= s->limit : *other >= s->limit);
+}
+
+/* The limit where x is beyond it. */
+static struct value *limited(struct compose *c, struct node *n, const struct comparison *s)
+{
+    double number, other;
+    if (!constant_number(n->in[1], &number) || number != s->limit)
+        return NULL;
+    struct value *limit = constant_scalar(c->g, s->x->type.dtype, number);
+    if (n->in[2] == s->x)
+        return emit(n, s->above ? OP_min : OP_max, (struct value *[]){s->x, limit}, 2, NULL, n->name, c->d);
+    if (!has_other_limit(n->in[2], s, &other))
+        return NULL;
+    struct value *far = constant_scalar(c->g, s->x->type.dtype, other);
+    struct value *in[] = {s->x, s->above ? far : limit, s->above ? limit : far};
+    return emit(n, OP_clip, in, 3, NULL, n->name, c->d);
+}
+
+struct value *compose_choice(struct compose *c, struct node *n)
+{
+    struct comparison s;
+    if (!dtype_is_float(n->out[0]->type.dtype) || !compared(n->in[0], &s) || !same_type(s.x, n->out[0]))
+        return NULL;
+    struct value *made = leaky_relu(c, n, &s);
+    return made ? made : limited(c, n, &s);
+}
