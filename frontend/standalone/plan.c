@@ -1,5 +1,6 @@
 #include "frontend/standalone/plan.h"
 
+#include "frontend/standalone/forms.h"
 #include "frontend/standalone/standalone.h"
 #include "neff/isa/codec.h"
 #include "neff/isa/program_code.h"
@@ -130,6 +131,19 @@ static void place_operands(const struct context *c, struct context_image *m)
     }
 }
 
+/* What products do in steps needs no executor. */
+static void drop_skipped(struct bound_kernel *k)
+{
+    for (int n = 0; n < k->ninsns; n += 1 + k->insns[n].skip)
+        for (int s = 1; s <= k->insns[n].skip; s++) {
+            struct bound_insn *i = &k->insns[n + s];
+            i->run = NULL;
+            if (i->flat)
+                flat_insn(i->flat)->run = NULL;
+            i->flat = NULL;
+        }
+}
+
 static bool place_kernels(const struct context *c, int lanes, struct context_image *m, struct diag *d)
 {
     const struct program *p = c->m->p;
@@ -149,6 +163,7 @@ static bool place_kernels(const struct context *c, int lanes, struct context_ima
             break;
         to->steps[i] = (struct plan_step){kernels[n], r->steps[i].bf16_from, r->steps[i].bf16_below};
         kernels[n]->kernel = NULL; /* the program is not there when it runs */
+        drop_skipped(kernels[n]);
         if (kernels[n]->tile_bytes > to->tile_bytes)
             to->tile_bytes = kernels[n]->tile_bytes;
         if (kernels[n]->scratch_bytes > to->scratch_bytes)
@@ -380,10 +395,9 @@ bool plan_is_possible(const struct package *k)
     return k->nopen == 0 && !k->dynamic && k->p->ncalls == 0 && sizeof(void *) == sizeof(uint64_t);
 }
 
-bool make_plan(struct package *k, struct diag *d)
+/* The program as it is written, for the sizes that it states. */
+static struct context *open_again(const struct package *k, struct diag *d)
 {
-    if (!plan_is_possible(k))
-        return true;
     struct program *p = program_new();
     struct codec c = codec_reader("program", k->code, k->code_size, &p->arena, d);
     code_whole_program(&c, p, NULL, k->constants);
@@ -391,16 +405,40 @@ bool make_plan(struct package *k, struct diag *d)
     if (m)
         m->one_by_one = true;
     struct context *x = m ? context_make(m, 1, NULL, d) : NULL;
-    bool ok = x != NULL;
-    if (ok && !m->has_runtime && bind_ahead(x)) {
-        k->plan = ARENA_NEW(&k->arena, struct plan_set);
-        ok = (!has(k, " avx512") || make_for(k, x, WIDE, &k->plan->wide, d)) &&
-             ((!has(k, " portable ") && !has(k, " avx2 ") && !has(k, " neon ")) ||
-              make_for(k, x, NARROW, &k->plan->narrow, d));
-    }
-    if (x)
-        context_free(x);
-    if (m)
+    if (m && !x)
         model_free(m);
+    return x;
+}
+
+/* Of dim expressions, for the values of symbols that memory was measured with. */
+static const int64_t *values_of(const struct package *k, const struct dim_table *dims, struct arena *a)
+{
+    int64_t *symbols = ARENA_ARRAY(a, int64_t, dims->nsymbols + 1), *values = ARENA_ARRAY(a, int64_t, dims->nnodes + 1);
+    for (int i = 0, n = 0; i < dims->nsymbols; i++)
+        symbols[i] = dims->symbols[i].runtime ? DIM_NOT_BOUND : k->open[n++].max;
+    dim_eval_with(dims, symbols, NULL, 0, values);
+    return values;
+}
+
+bool make_plan(struct package *k, struct diag *d)
+{
+    const bool possible = plan_is_possible(k);
+    struct diag ignored = {0};
+    struct context *x = open_again(k, possible ? d : &ignored);
+    if (!x)
+        return !possible;
+    struct model *m = x->m;
+    struct forms_query q = {m, values_of(k, &m->p->dims, &k->arena), has(k, " avx512"),
+                            has(k, " portable ") || has(k, " avx2 ") || has(k, " neon ")};
+    bool ok = true;
+    if (k->p->nstates == 0)
+        k->forms = forms_find(&q, &k->arena);
+    if (possible && !m->has_runtime && bind_ahead(x)) {
+        k->plan = ARENA_NEW(&k->arena, struct plan_set);
+        ok = (!q.wide || make_for(k, x, WIDE, &k->plan->wide, d)) &&
+             (!q.narrow || make_for(k, x, NARROW, &k->plan->narrow, d));
+    }
+    context_free(x);
+    model_free(m);
     return ok;
 }

@@ -25,8 +25,8 @@ struct plan_set {
 
 /* Whether the model has a plan. */
 bool plan_is_possible(const struct package *k);
-/* Makes k->plan; it stays NULL for models whose sizes are open, that call operators or decide what to
- * run. Each kernel is bound twice, at different addresses: what differs are the addresses. */
+/* Makes k->forms, and k->plan; it stays NULL for models whose sizes are open, that call operators or decide what
+ * to run. Each kernel is bound twice, at different addresses: what differs are the addresses. */
 bool make_plan(struct package *k, struct diag *d);
 
 #endif

@@ -5,7 +5,7 @@
 struct closure {
     const struct used *u;
     bool *needed;
-    bool calls;
+    bool calls, control;
 };
 
 static bool begins(const char *s, const char *with)
@@ -59,22 +59,31 @@ static int find_definition(const char *name, size_t n)
     return found >= 0 && is_replaced(&core_files[found]) ? -1 : found;
 }
 
+static bool is_one_of(const char *const *list, size_t count, const char *name, size_t n)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(list[i]) == n && !strncmp(name, list[i], n))
+            return true;
+    return false;
+}
+
 /*
- * What is not followed: the rows of tables, whose functions come from `use`, and what only calls of
- * operators lead to where a program has none.
+ * What is not followed: the rows of tables, whose functions come from `use`, what only calls of operators, or loops and
+ * branches, lead to where a program has none, and instructions that run together, which no program for itself has.
  */
 static bool is_cut(const struct closure *c, bool table, const char *name, size_t n)
 {
     static const char *const rows[] = {"exec_", "prepare_", "infer_", "eval_"};
     static const char *const of_calls[] = {"op_run",     "op_eval",           "infer_run",
                                            "run_region", "content_of_tensor", "op_signature"};
+    static const char *const of_control[] = {"plan_control", "plan_quick", "plan_loops", "run_control", "quick_run"};
+    static const char *const of_streams[] = {"stream_insns", "stream_takes"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows && table; i++)
         if (begins(name, rows[i]))
             return true;
-    for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls && !c->calls; i++)
-        if (strlen(of_calls[i]) == n && !strncmp(name, of_calls[i], n))
-            return true;
-    return false;
+#define LISTS(list) is_one_of(list, sizeof list / sizeof *list, name, n)
+    return (!c->calls && LISTS(of_calls)) || (!c->control && LISTS(of_control)) || LISTS(of_streams);
+#undef LISTS
 }
 
 static void need_name(struct closure *c, const char *name, size_t n);
@@ -139,11 +148,11 @@ static void need_operator(struct closure *c, const char *call, const char *infer
 
 bool *sources_needed(const struct used *u, struct arena *a)
 {
-    struct closure c = {u, ARENA_ARRAY(a, bool, ncore_files + 1), use_has(u, "CALLS")};
+    struct closure c = {u, ARENA_ARRAY(a, bool, ncore_files + 1), use_has(u, "CALLS"), use_has(u, "CONTROL")};
     need(&c, "standalone_init");
     need(&c, "planned_init");
     need(&c, "kernels_get");
-#define EXECUTOR(name, prepare) need_executor(&c, "INSN_" #name, "exec_" #name, #prepare);
+#define EXECUTOR(name, prepare) need_executor(&c, "EXEC_" #name, "exec_" #name, #prepare);
 #include "runtime/exec/executors.def"
 #define OP(id, ...)    need_operator(&c, "CALL_" #id, "infer_" #id, "eval_" #id);
 #define UNARY(id, ...) need_operator(&c, "CALL_" #id, "infer_elementwise", "eval_elementwise");

@@ -273,6 +273,7 @@ static bool write_package(struct package *k, struct diag *d)
     k->bin = k->in_c ? "" : arena_printf(a, "%s.bin", k->name);
     bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {
+        k->use = use_find(k->p, k->forms, strstr(k->isa, " neon ") != NULL, a);
         bool *needed = sources_needed(k->use, a);
         bool one = k->o->amalgamate;
         ok = (one || (write_sources(k, needed, d) &&
@@ -296,10 +297,7 @@ bool standalone_write(struct program *p, const struct standalone_options *o, str
     k.upper = upper(&k.arena, k.name);
     find_open_dims(&k);
     bool ok = read_isa(&k, d) && check_program(&k, d) && check_threads(&k, d) && encode(&k, d);
-    if (ok) {
-        k.use = use_find(p, &k.arena);
-        ok = write_package(&k, d);
-    }
+    ok = ok && write_package(&k, d);
     arena_free(&k.arena);
     return ok;
 }

@@ -61,6 +61,7 @@ struct package {
     const struct program *p;
     const char *name, *upper; /* "digits", "DIGITS" */
     struct used *use;
+    struct insn_forms **forms; /* NULL: no shapes are known */
     const char *isa; /* checked: between spaces */
     int nopen;
     struct open_dim *open;

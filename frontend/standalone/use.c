@@ -2,6 +2,7 @@
 #include "frontend/standalone/use_blocks.h"
 
 #include "runtime/exec/engine.h"
+#include "runtime/exec/forms.h"
 #include "runtime/kernels/kernels.h"
 
 #include <stdlib.h>
@@ -52,12 +53,19 @@ static void add_members(struct used *u, const char *list)
     }
 }
 
+/* Behind a product. */
+static void add_step_activation(struct used *u, const char *name)
+{
+    if (!strcmp(name, "copy") || !strcmp(name, "relu") || !strcmp(name, "clip"))
+        return;
+    use_add(u, "ACTIVATE_%s", name);
+    use_add(u, "STEP_ACTIVATION");
+}
+
 static void add_activation(struct used *u, const char *name)
 {
     use_add(u, "ACTIVATION_%s", name);
-    use_add(u, "ACTIVATE_%s", name);
-    if (strcmp(name, "copy") && strcmp(name, "relu") && strcmp(name, "clip"))
-        use_add(u, "STEP_ACTIVATION");
+    add_step_activation(u, name);
 }
 
 /* ---- functions ---- */
@@ -147,10 +155,14 @@ static void add_transposes(struct used *u, const struct insn *n, const bool *typ
 
 /* ---- instructions ---- */
 
+static bool copies(int op)
+{
+    return op == INSN_tensor_copy || op == INSN_dma_copy;
+}
+
 static bool moves(int op)
 {
-    return op == INSN_tensor_copy || op == INSN_dma_copy || op == INSN_dma_transpose ||
-           op == INSN_nc_transpose || op == INSN_dma_gather;
+    return copies(op) || op == INSN_dma_transpose || op == INSN_nc_transpose || op == INSN_dma_gather;
 }
 
 /* The step of a dim, from the last one back, where it is the same in all tiles and has neighbours; else 0. */
@@ -184,6 +196,12 @@ static void add_softmax(struct used *u, const struct insn *n)
         use_add(u, "BINARY_mul");
         use_add(u, "SOFTMAX_FACTOR");
     }
+}
+
+static void add_softmax_block(struct used *u, const struct insn *n)
+{
+    bool bf16 = n->ap[AP(softmax_block, dst)].dtype == DT_BF16;
+    use_add(u, "SOFTMAX_BLOCK_%s", bf16 ? "bf16" : "f32");
 }
 
 static void add_norm(struct used *u, const struct insn *n)
@@ -263,44 +281,93 @@ static bool may_be_one(const struct ap *y, int dim)
            (c && (!dim_is_const(c->limit) || c->limit == 1));
 }
 
-static void add_product(struct used *u, const struct insn *n)
+/* Whether what it sums is added to what is there. */
+static void add_accumulate(struct used *u, const struct insn *n)
+{
+    const struct affine *more = &n->imm[IMM(nc_matmul, accumulate)];
+    if (is_const(more) && more->base == 0)
+        return;
+    use_add(u, "GEMM_ACCUMULATES");
+    use_add(u, "GEMM_OTHER");
+}
+
+static void add_product_transposes(struct used *u, const struct insn *n)
+{
+    use_add(u, "KERNEL_transpose"); /* rows may be columns in memory, pairs one element */
+    use_add(u, "TRANSPOSE_4");
+    use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(n->ap[AP(nc_matmul, moving)].dtype));
+    use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(n->ap[AP(nc_matmul, stationary)].dtype)); /* they may be exchanged */
+}
+
+static const char *const gemm_names[] = {[GEMM_F32] = "gemm_f32", [GEMM_BF16] = "gemm_bf16", [GEMM_U8S8] = "gemm_u8s8"};
+
+/* Of tiles that are not known. */
+static void add_any_product(struct used *u, const struct insn *n)
 {
     const struct ap *w = &n->ap[AP(nc_matmul, stationary)], *x = &n->ap[AP(nc_matmul, moving)],
                     *y = &n->ap[AP(nc_matmul, dst)];
     bool packed = dim_is_const(n->imm[IMM(nc_matmul, packing)].base) &&
                   n->imm[IMM(nc_matmul, packing)].base != 0;
     bool bf16 = w->dtype == DT_BF16 && (packed || x->dtype == DT_BF16);
+    enum gemm_type type = bf16 ? GEMM_BF16 : w->dtype == DT_I8 ? GEMM_U8S8 : GEMM_F32;
     if (w->dtype == DT_F32 && x->dtype == DT_F32 && y->dtype == DT_F32 && may_be_one(y, y->rank - 1))
         packed = false; /* one column may be computed as one row (exec_pe.c) */
-    use_add(u, "KERNEL_%s", bf16 ? "gemm_bf16" : w->dtype == DT_I8 ? "gemm_u8s8" : "gemm_f32");
-    use_add_blocks(u, y, bf16 ? GEMM_BF16 : w->dtype == DT_I8 ? GEMM_U8S8 : GEMM_F32, !packed);
+    use_add(u, "KERNEL_%s", gemm_names[type]);
+    use_add_blocks(u, y, type, !packed);
     if (!packed && w->dtype == DT_I8) {
         use_add(u, "KERNEL_gemm_f32");
         use_add_blocks(u, y, GEMM_F32, true);
     }
-    const struct affine *more = &n->imm[IMM(nc_matmul, accumulate)];
+    use_add(u, "GEMM_FAR_ROWS");
+    if (!packed || x->rank < 2 || step_of(x, 0) != 1)
+        add_product_transposes(u, n);
     if (!packed)
-        use_add(u, "GEMM_UNPACKED");
-    if (!packed || x->rank < 2 || step_of(x, 0) != 1) { /* rows may be columns in memory, pairs one element */
-        use_add(u, "KERNEL_transpose");
-        use_add(u, "TRANSPOSE_4");
-        use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(x->dtype));
-        use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(w->dtype)); /* they may be exchanged */
-    }
+        use_add(u, "MATMUL_PACKS");
     if (!packed && bf16)
         use_add(u, "KERNEL_interleave");
     if (may_be_one(y, y->rank - 1) || (!packed && may_be_one(y, y->rank - 2)))
         use_add(u, "KERNEL_dot");
-    if (more->nterms || !dim_is_const(more->base) || more->base != 0) {
-        use_add(u, "GEMM_ACCUMULATES");
-        use_add(u, "GEMM_OTHER");
+}
+
+static void add_product(struct used *u, const struct insn *n, const struct insn_forms *f)
+{
+    add_accumulate(u, n);
+    if (f->forms & FORM_UNFORESEEN) {
+        add_any_product(u, n);
+        return;
     }
+    if (f->forms & (FORM_PACKS | FORM_GATHERS))
+        add_product_transposes(u, n);
+    if (f->forms & (FORM_DOT | FORM_DOTS))
+        use_add(u, "KERNEL_dot");
+    for (const struct gemm_tile *t = f->tiles; t < f->tiles + f->ntiles; t++) {
+        use_add(u, "KERNEL_%s", gemm_names[t->type]);
+        use_add_tile(u, t->rows, t->columns, t->type);
+        if (t->type == GEMM_BF16 && f->forms & FORM_PACKS)
+            use_add(u, "KERNEL_interleave");
+        if (t->type == GEMM_F32 && gemm_is_part(t->w_pitch, t->columns))
+            use_add(u, "GEMM_FAR_ROWS");
+    }
+}
+
+/* Which of the forms of recurrent.inc. */
+static void add_cells(struct used *u, const struct insn *n)
+{
+    const struct ap *x = &n->ap[AP(recurrence, x)];
+    const char *type = n->ap[AP(recurrence, weights)].dtype == DT_BF16 ? "bf16" : "f32";
+    dim_t gates = n->imm[IMM(recurrence, gates)].base;
+    for (int known = 3; known <= 4; known++)
+        if (!dim_is_const(gates) || gates == known)
+            use_add(u, "RECURRENT_%d_%s", known, type);
+    if (x->rank != 3 || !dim_is_const(x->dim[1].count) || x->dim[1].count != 1)
+        use_add(u, "RECURRENT_ROWS");
 }
 
 /* The inputs' part of the gates: products of some rows of all batches with what a block of weights has of the gates. */
 static void add_recurrence(struct used *u, const struct insn *n)
 {
     const struct ap *w = &n->ap[AP(recurrence, input_weights)], *b = &n->ap[AP(recurrence, bias)];
+    add_cells(u, n);
     bool known = w->rank == 3 && b->rank == 2 && dim_is_const(w->dim[2].count) && dim_is_const(b->dim[1].count);
     dim_t block = known ? w->dim[2].count : 0, gates = n->imm[IMM(recurrence, gates)].base,
           width = known && dim_is_const(gates) ? gates * b->dim[1].count : 0;
@@ -350,32 +417,113 @@ static bool may_step_shorts(const struct insn *n)
     return any && (n->op == INSN_activation || n->op == INSN_tensor_copy || n->op == INSN_tensor_tensor);
 }
 
-/* Whole numbers in or out of tiles of floats. */
-static bool may_be_affine(const struct insn *n, const bool *types)
+static const char *const affine_types[DT_END] = {
+    [DT_F32] = "f32", [DT_I32] = "i32", [DT_U8] = "u8", [DT_I8] = "i8"};
+
+/* Forms of affine.inc. */
+static void add_affine(struct used *u, int from, int to, bool adds)
 {
-    bool takes = n->op == INSN_activation || n->op == INSN_tensor_copy ||
-                 n->op == INSN_tensor_scalar || n->op == INSN_dma_copy;
-    return takes && (types[DT_U8] || types[DT_I8]);
+    use_add(u, "KERNEL_affine");
+    if (affine_types[from])
+        use_add(u, "AFFINE_FROM_%s", affine_types[from]);
+    use_add(u, "AFFINE_TO_%s", to == DT_U8 || to == DT_I8 ? "bytes" : "f32");
+    if (adds)
+        use_add(u, "AFFINE_ADDS");
+}
+
+/* Whole numbers in or out of tiles of floats. */
+static void add_affine_of(struct used *u, const struct insn *n, const struct insn_forms *f)
+{
+    int from = n->ap[AP(activation, src)].dtype, to = n->ap[AP(activation, dst)].dtype;
+    bool takes = n->op == INSN_activation || n->op == INSN_tensor_scalar,
+         whole = affine_types[from] && affine_types[to] && (from != DT_F32 || to != DT_F32) && to != DT_I32;
+    _Static_assert(AP(activation, src) == AP(tensor_scalar, src) && AP(activation, dst) == AP(tensor_scalar, dst), "");
+    if (takes && f->forms & FORM_AFFINE && whole) /* affine_operands (exec/engine.c) */
+        add_affine(u, from, to, n->op == INSN_activation);
+}
+
+/* Names of forms that bound instructions take. */
+static void add_bound_forms(struct used *u, const struct insn *n, const struct insn_forms *f)
+{
+    static const struct {
+        unsigned form;
+        int op; /* or any */
+        const char *name;
+    } rows[] = {
+        {FORM_ROWS, INSN_activation, "ROWS_activation"},
+        {FORM_TILES, INSN_activation, "TILES_activation"},
+        {FORM_ROWS, INSN_tensor_tensor, "ROWS_tensor_tensor"},
+        {FORM_TILES, INSN_tensor_tensor, "TILES_tensor_tensor"},
+        {FORM_FLAT, INSN_COUNT, "FLAT"},
+        {FORM_STREAMED, INSN_tensor_copy, "KERNEL_copy_streamed"},
+        {FORM_STREAMED, INSN_dma_copy, "KERNEL_copy_streamed"},
+        {FORM_TRANSPOSED, INSN_tensor_copy, "KERNEL_transpose"},
+        {FORM_TRANSPOSED, INSN_dma_copy, "KERNEL_transpose"},
+        {FORM_EMPTY, INSN_nc_matmul, "MATMUL_EMPTY"},
+        {FORM_SLOW, INSN_nc_matmul, "MATMUL_SLOW"},
+        {FORM_DOT, INSN_nc_matmul, "MATMUL_DOT"},
+        {FORM_DOTS, INSN_nc_matmul, "MATMUL_DOTS"},
+        {FORM_GATHERS, INSN_nc_matmul, "MATMUL_GATHERS"},
+        {FORM_PACKS, INSN_nc_matmul, "MATMUL_PACKS"},
+        {FORM_CONVERTS, INSN_nc_matmul, "MATMUL_CONVERTS"},
+        {FORM_WEIGHTS_COME, INSN_nc_matmul, "MATMUL_WEIGHTS_COME"},
+        {FORM_STEPS, INSN_nc_matmul, "MATMUL_STEPS"},
+        {FORM_LONG_STEPS, INSN_nc_matmul, "GEMM_LONG_STEPS"},
+        {FORM_UNFORESEEN, INSN_nc_matmul, "MATMUL_UNFORESEEN"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (f->forms & rows[i].form && (rows[i].op == n->op || rows[i].op == INSN_COUNT))
+            use_add(u, "%s", rows[i].name);
 }
 
 /* Which of an executor's forms. */
-static void add_form(struct used *u, const struct insn *n)
+static void add_form(struct used *u, const struct insn *n, const struct insn_forms *f)
 {
     static void (*const of[INSN_COUNT])(struct used *, const struct insn *) = {
         [INSN_depthwise_conv] = add_depthwise, [INSN_softmax] = add_softmax, [INSN_layer_norm] = add_norm,
         [INSN_window_pool] = add_pool,         [INSN_tensor_scalar] = add_two_functions,
-        [INSN_nc_matmul] = add_product,        [INSN_winograd_input] = add_winograd,
-        [INSN_winograd_output] = add_winograd, [INSN_recurrence] = add_recurrence,
-        [INSN_activation] = add_scale};
+        [INSN_winograd_input] = add_winograd,  [INSN_winograd_output] = add_winograd,
+        [INSN_recurrence] = add_recurrence,    [INSN_activation] = add_scale,
+        [INSN_softmax_block] = add_softmax_block};
     if (of[n->op])
         of[n->op](u, n);
+    if (n->op == INSN_nc_matmul)
+        add_product(u, n, f);
+    add_bound_forms(u, n, f);
 }
 
-static void add_insn(struct used *u, const struct insn *n)
+/* What a product before it does. */
+static void add_step(struct used *u, const struct insn *n)
+{
+    struct diag ignored = {0};
+    struct alu alu;
+    use_add(u, "INSN_%s", insn_info(n->op)->name);
+    for (int i = 0; i < insn_info(n->op)->nfuncs; i++)
+        use_add(u, "OP_%s", op_name((enum op)n->func[i]));
+    if (n->op == INSN_activation && alu_find(&alu, n->func[FUNC(activation, f)], false, 0, 0, &ignored) &&
+        alu.kind == ALU_ACTIVATION)
+        add_step_activation(u, activations[alu.index]);
+    if (may_step_shorts(n))
+        use_add(u, "SHORT_STEPS");
+}
+
+/* Whether it calls no function for rows. */
+static bool takes_tiles_alone(const struct insn *n, const struct insn_forms *f)
+{
+    bool tiles = n->op == INSN_activation || n->op == INSN_tensor_tensor;
+    return insn_info(n->op)->nfuncs == 0 || n->op == INSN_window_pool || (tiles && !(f->forms & FORM_ROWS));
+}
+
+static void add_insn(struct used *u, const struct insn *n, const struct insn_forms *f)
 {
     const struct insn_info *info = insn_info(n->op);
     bool types[DT_END] = {false}, integers = false;
+    if (!f->forms) {
+        add_step(u, n);
+        return;
+    }
     use_add(u, "INSN_%s", info->name);
+    use_add(u, "EXEC_%s", info->name);
     add_members(u, members[n->op]);
     for (int i = 0; i < info->naps; i++)
         if (n->ap[i].mem != MEM_NONE) {
@@ -383,14 +531,18 @@ static void add_insn(struct used *u, const struct insn *n)
             integers |= !dtype_is_engine_float(n->ap[i].dtype);
         }
     add_types(u, types);
-    add_transposes(u, n, types);
+    if (!copies(n->op) || f->forms & FORM_TRANSPOSED)
+        add_transposes(u, n, types);
     if (moves(n->op) || n->op == INSN_tensor_tensor)
         add_casts(u, types, types);
-    if (may_be_affine(n, types))
-        use_add(u, "KERNEL_affine");
+    add_affine_of(u, n, f);
     if (may_step_shorts(n))
         use_add(u, "SHORT_STEPS");
-    add_form(u, n);
+    if ((n->op == INSN_activation || n->op == INSN_tensor_tensor) && n->ap[0].dtype == DT_BF16 && f->forms & FORM_TILES)
+        use_add(u, "TILES_BF16");
+    if (n->op != INSN_nc_matmul && !takes_tiles_alone(n, f))
+        use_add(u, "FUNCTION_ROWS");
+    add_form(u, n, f);
     if (n->op == INSN_quantized_matmul)
         use_add(u, "GEMM_ANY_u8s8");
     if (n->op == INSN_weight_only_matmul)
@@ -402,12 +554,12 @@ static void add_insn(struct used *u, const struct insn *n)
     add_functions(u, n, integers);
     if (n->op != INSN_tensor_reduce)
         return;
-    enum kernel_reduce f = alu_reduce(n->func[FUNC(tensor_reduce, op)]);
-    if (f == REDUCE_COUNT)
+    enum kernel_reduce r = alu_reduce(n->func[FUNC(tensor_reduce, op)]);
+    if (r == REDUCE_COUNT)
         use_add(u, "EW_%s", op_name((enum op)n->func[FUNC(tensor_reduce, op)]));
     else
-        use_add(u, "REDUCE_ROWS_%s", reductions[f]);
-    if (f == REDUCE_sum_square || f == REDUCE_sum_abs) {
+        use_add(u, "REDUCE_ROWS_%s", reductions[r]);
+    if (r == REDUCE_sum_square || r == REDUCE_sum_abs) {
         use_add(u, "REDUCE_ROWS_sum");
         use_add(u, "REDUCE_sum");
     }
@@ -441,6 +593,8 @@ static void add_call(struct used *u, const struct program *p, const struct call 
         add_type(p, k->out[i], out);
     add_types(u, in);
     add_types(u, out);
+    if (k->op == OP_while || k->op == OP_if)
+        use_add(u, "CONTROL");
     for (int t = 0; t < DT_END; t++)
         if (in[t] && members_of_routine[k->op] && strstr(members_of_routine[k->op], "transpose"))
             use_add(u, "TRANSPOSE_%d", (int)dtype_bytes(t));
@@ -449,7 +603,9 @@ static void add_call(struct used *u, const struct program *p, const struct call 
     if (k->op == OP_scatter_windows)
         use_add(u, "REDUCE_ROWS_sum"); /* rows that are added */
     if (k->op == OP_quantize_linear || k->op == OP_dequantize_linear)
-        use_add(u, "KERNEL_affine");
+        for (int t = 0; t < DT_END; t++)
+            if (in[t] || out[t])
+                add_affine(u, t, t, false);
     if (k->op == OP_cumsum)
         add_forms(u, "RUNNING", in);
     if (k->op == OP_argmax || k->op == OP_argmin || k->op == OP_hardmax || k->op == OP_topk)
@@ -471,6 +627,8 @@ static void add_routines(struct used *u)
     static const char *const combined[] = {"add", "mul", "max", "min", "and", "or", "xor"};
     use_add(u, "CALLS");
     use_add(u, "OTHER_TYPES");
+    use_add(u, "FUNCTION_ROWS");
+    use_add(u, "GEMM_LONG_STEPS");
     add_members(u, "panel_f64");
     for (size_t i = 0; i < sizeof combined / sizeof *combined; i++) {
         use_add(u, "OP_%s", combined[i]);
@@ -485,7 +643,7 @@ static bool has_long_function(const struct used *u)
 #define KERNEL_BINARY(name)
 #define KERNEL_LONG_BINARY(name) "BINARY_" #name,
 #define KERNEL_ACTIVATION(...)
-#define KERNEL_LONG_ACTIVATION(name, ...) "ACTIVATION_" #name,
+#define KERNEL_LONG_ACTIVATION(name, ...) "ACTIVATION_" #name, "ACTIVATE_" #name,
 #include "runtime/kernels/kernels.def"
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -531,17 +689,20 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct used *use_find(const struct program *p, struct arena *a)
+struct used *use_find(const struct program *p, struct insn_forms *const *forms, bool neon, struct arena *a)
 {
+    static const struct insn_forms any = {.forms = FORM_ANY};
     struct used *u = ARENA_NEW(a, struct used);
     u->arena = a;
+    u->neon = neon;
     add_members(u, "copy lanes fma");
     use_add(u, "CONVERT_f32_from_u8");
     use_add(u, "OP_identity");
     for (int i = 0; i < p->nkernels; i++) {
+        const struct insn_forms *f = forms ? forms[i] : NULL;
         for (int j = 0; j < p->kernels[i].ninsns; j++)
-            add_insn(u, &p->kernels[i].insns[j]);
-        use_add_steps(u, &p->kernels[i]);
+            add_insn(u, &p->kernels[i].insns[j], f ? &f[j] : &any);
+        use_add_steps(u, &p->kernels[i], f);
     }
     for (int i = 0; i < p->ncalls; i++)
         add_call(u, p, &p->calls[i]);

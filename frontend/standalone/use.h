@@ -4,15 +4,18 @@
 #ifndef FRONTEND_STANDALONE_USE_H
 #define FRONTEND_STANDALONE_USE_H
 
+#include "frontend/standalone/forms.h"
 #include "neff/isa/program.h"
 
 struct used {
     struct arena *arena;
     const char **names; /* "INSN_nc_matmul", sorted, each once */
     int count, cap;
+    bool neon; /* it has kernels for NEON */
 };
 
-struct used *use_find(const struct program *p, struct arena *a);
+/* forms: of the kernels, or NULL. neon: its kernels are among the program's. */
+struct used *use_find(const struct program *p, struct insn_forms *const *forms, bool neon, struct arena *a);
 __attribute__((format(printf, 2, 3)))
 void use_add(struct used *u, const char *fmt, ...); /* once */
 bool use_has(const struct used *u, const char *name);

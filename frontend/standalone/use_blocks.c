@@ -39,7 +39,7 @@ static void for_lengths(const struct lengths *c, length_fn *add, void *to)
 
 struct heights {
     unsigned of[MOST_BLOCK_ROWS + 1]; /* bit h: blocks of h rows, where so many are the most */
-    bool one, some, many; /* tiles of one row; of fewer than PANEL_ROWS_FROM, and of more */
+    bool one, few, many; /* tiles of one row; of fewer than PANEL_ROWS_FROM, and of more */
 };
 
 static void add_height(void *to, int64_t rows)
@@ -52,7 +52,7 @@ static void add_height(void *to, int64_t rows)
             h->of[max] |= 2u << (rows / blocks);
     }
     h->one |= rows == 1;
-    h->some |= rows < PANEL_ROWS_FROM;
+    h->few |= rows > 1 && rows < PANEL_ROWS_FROM;
     h->many |= rows >= PANEL_ROWS_FROM;
 }
 
@@ -132,14 +132,15 @@ static void add_f32(struct used *u, const struct widths *w, const struct heights
     for (int v = 1; v <= w->vectors; v++)
         add_column(u, w, "f32", v,
                    h->of[BLOCK_ROWS_OF(w->lanes, false, v)] |
-                       (w->lanes == 4 ? h->of[BLOCK_ROWS_OF(4, true, v)] : 0));
+                       (w->lanes == 4 && u->neon ? h->of[BLOCK_ROWS_OF(4, true, v)] : 0));
 }
 
 static void add_bf16(struct used *u, const struct widths *w, const struct heights *h)
 {
     for (int v = 1; v <= w->vectors; v++)
         add_column(u, w, "bf16", v,
-                   h->of[WIDENED_ROWS_OF(w->lanes, false)] | h->of[WIDENED_ROWS_OF(w->lanes, true)]);
+                   h->of[WIDENED_ROWS_OF(w->lanes, false)] |
+                       (w->lanes == 4 && u->neon ? h->of[WIDENED_ROWS_OF(4, true)] : 0));
 }
 
 static void add_tiles(struct used *u, const struct lengths *rows, const struct lengths *columns, enum gemm_type type)
@@ -150,12 +151,16 @@ static void add_tiles(struct used *u, const struct lengths *rows, const struct l
         use_add(u, "GEMM_ONE_ROW");
     if (h.one && (columns->open || columns->most > NARROW_ROW))
         use_add(u, "GEMM_WIDE_ROW");
+    if (h.few && type == GEMM_BF16)
+        use_add(u, "GEMM_FEW_bf16");
+    if (h.many && type == GEMM_BF16)
+        use_add(u, "GEMM_MANY_bf16");
     for (int i = 0; i < (int)(sizeof lanes / sizeof *lanes); i++) {
         const struct widths all = widths_of(columns, lanes[i], MOST_BLOCK_VECTORS),
                             narrow = widths_of(columns, lanes[i], NARROW_VECTORS_OF(lanes[i]));
         if (type == GEMM_F32)
             add_f32(u, &all, &h);
-        if (type == GEMM_BF16 && (lanes[i] == 16 || h.some))
+        if (type == GEMM_BF16 && (lanes[i] == 16 || h.few))
             add_bf16(u, &narrow, &h);
         if (type == GEMM_BF16 && lanes[i] < 16 && h.many)
             add_f32(u, &all, &panel);
@@ -172,6 +177,12 @@ void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, boo
     add_tiles(u, &rows, &columns, type);
     if (exchanged)
         add_tiles(u, &columns, &rows, type);
+}
+
+void use_add_tile(struct used *u, int64_t rows, int64_t columns, enum gemm_type type)
+{
+    const struct lengths of_rows = {.most = rows}, of_columns = {.most = columns};
+    add_tiles(u, &of_rows, &of_columns, type);
 }
 
 void use_add_columns(struct used *u, int64_t columns, enum gemm_type type)
@@ -206,14 +217,19 @@ static bool has_rows(const struct insn *n)
     return false;
 }
 
-void use_add_steps(struct used *u, const struct kernel *k)
+void use_add_steps(struct used *u, const struct kernel *k, const struct insn_forms *f)
 {
     bool product = false;
-    for (int i = 0; i < k->ninsns; i++)
+    for (int i = 0; i < k->ninsns; i++) {
         product |= is_product(&k->insns[i]);
+        if (is_product(&k->insns[i]) && k->insns[i].op != INSN_nc_matmul) {
+            use_add(u, "GEMM_LONG_STEPS");
+            use_add(u, "GEMM_FAR_ROWS");
+        }
+    }
     for (int i = 0; product && i < k->ninsns; i++) {
         const struct insn *n = &k->insns[i];
-        if (is_product(n))
+        if (is_product(n) || (f && f[i].forms))
             continue;
         if (n->ap[0].mem != MEM_NONE && n->ap[0].dtype == DT_BF16)
             use_add(u, "GEMM_ROUNDS");

@@ -7,7 +7,7 @@
  * and the linker drops what no row names. `xcc --standalone` writes such files. Without XRT_USE
  * every row stays.
  *
- *     WHEN_USED(INSN_iota, [INSN_iota] = {exec_iota, prepare_numbers}, )
+ *     WHEN_USED(EXEC_iota, [INSN_iota] = {exec_iota, prepare_numbers}, )
  */
 #ifndef NEFF_BASE_USE_H
 #define NEFF_BASE_USE_H

@@ -232,7 +232,7 @@ static bool fill_bound(struct context *c, struct bound *b, struct diag *d)
     b->call_checked = ARENA_ARRAY(&b->arena, bool, p->ncalls + 1);
     for (int i = 0; USED(CALLS) && ok && i < p->ncalls; i++)
         b->call_checked[i] = call_is_checked(c, b, &p->calls[i]);
-    if (ok) {
+    if (ok && USED(CONTROL)) {
         plan_control(c, b);
         plan_quick(c, b);
         plan_loops(c, b);

@@ -222,7 +222,7 @@ static bool bind_waits(struct binder *b, int n)
 
 static void close_alike(struct binder *b, int n)
 {
-    if (n - b->alike > 1)
+    if (USED(STREAMS) && n - b->alike > 1)
         stream_insns(b, b->alike, n);
     b->alike = n + 1;
 }

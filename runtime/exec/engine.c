@@ -48,7 +48,7 @@ void for_each_row(struct worker *me, const struct bound_insn *i, const int64_t *
 void run_rows(struct worker *me, const struct bound_insn *i, row_fn row)
 {
     int64_t count[MAX_AP_RANK];
-    if (i->flat)
+    if (USED(FLAT) && i->flat)
         run_flat(me, i, row);
     else if (shape_now(me, &i->shape, count))
         for_each_row(me, i, count, i->shape.rank - (i->inner ? i->inner : 1), row);

@@ -4,6 +4,7 @@
 #include "runtime/exec/arithmetic.h"
 
 #include "neff/base/use.h"
+#include "runtime/exec/forms.h"
 
 /* Operands `o` and addresses `p` are indexed by the names of isa.def: AP(activation, src). */
 
@@ -148,10 +149,20 @@ void exec_activation(struct worker *me, const struct bound_insn *i)
     const struct bound_activation *a = i->prepared;
     if (USED(KERNEL_affine) && a->affine)
         run_affine(me, i, activation_affine);
-    else if (a->tile && !i->flat)
+    else if (USED(TILES_activation) && a->tile && !i->flat)
         run_tiles(me, i, activation_tile);
     else if (USED(KERNEL_affine) && a->widens && !i->flat)
         run_tiles(me, i, activation_widened);
-    else
+    else if (USED(ROWS_activation))
         run_rows(me, i, activation_row);
+}
+
+unsigned activation_forms(const struct bound_insn *i)
+{
+    const struct bound_activation *a = i->prepared;
+    if (a->affine)
+        return FORM_AFFINE;
+    if (a->widens && !a->tile && !i->flat)
+        return FORM_AFFINE | FORM_TILES;
+    return a->tile && !i->flat ? FORM_TILES : FORM_ROWS;
 }

@@ -4,6 +4,7 @@
 #include "runtime/exec/arithmetic.h"
 
 #include "neff/base/use.h"
+#include "runtime/exec/forms.h"
 
 #include <string.h>
 
@@ -148,10 +149,16 @@ BY_WORDS static void tensor_tensor_tile(struct worker *me, const struct bound_in
 void exec_tensor_tensor(struct worker *me, const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
-    if (a->tile && !i->flat)
+    if (USED(TILES_tensor_tensor) && a->tile && !i->flat)
         run_tiles(me, i, tensor_tensor_tile);
-    else
+    else if (USED(ROWS_tensor_tensor))
         run_rows(me, i, tensor_tensor_row);
+}
+
+unsigned tensor_tensor_forms(const struct bound_insn *i)
+{
+    const struct arithmetic *a = i->prepared;
+    return a->tile && !i->flat ? FORM_TILES : FORM_ROWS;
 }
 
 /* ---- tensor_scalar ---- */
@@ -209,10 +216,16 @@ static void tensor_scalar_affine(struct worker *me, const struct bound_insn *i, 
 void exec_tensor_scalar(struct worker *me, const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
-    if (a->affine)
+    if (USED(KERNEL_affine) && a->affine)
         run_affine(me, i, tensor_scalar_affine);
     else
         run_rows(me, i, tensor_scalar_row);
+}
+
+unsigned tensor_scalar_forms(const struct bound_insn *i)
+{
+    const struct arithmetic *a = i->prepared;
+    return a->affine ? FORM_AFFINE : FORM_ROWS;
 }
 
 /* ---- scalar_tensor_tensor ---- */

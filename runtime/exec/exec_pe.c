@@ -8,6 +8,7 @@
 #include "runtime/exec/engine.h"
 
 #include "neff/base/use.h"
+#include "runtime/exec/forms.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ struct matmul {
     int a_size, w_size;
     int64_t a_bytes, w_bytes; /* scratch */
     int64_t k_step;           /* of the stationary: its pitch */
+    bool foreseen; /* variants are all that there can be */
     int nvariants;
     struct product_variant *variants;
     const struct product_steps *steps; /* NULL: none */
@@ -90,7 +92,7 @@ static int64_t pitch_for(const struct matmul *m, int64_t columns)
 
 static bool reads_in_place(const struct matmul *m, int64_t columns)
 {
-    return !USED(GEMM_UNPACKED) || m->packed || (m->in_place && columns % 16 == 0);
+    return !USED(MATMUL_PACKS) || m->packed || (m->in_place && columns % 16 == 0);
 }
 
 static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *m)
@@ -129,6 +131,7 @@ static bool check_ranks(struct binding *b, struct bound_insn *i, struct matmul *
 
 struct product_counts {
     int n;
+    bool some; /* there are others */
     int64_t v[MAX_COUNTS];
 };
 
@@ -139,6 +142,8 @@ static void add_count(struct product_counts *c, int64_t v)
             return;
     if (v > 0 && c->n < MAX_COUNTS)
         c->v[c->n++] = v;
+    else
+        c->some |= v > 0;
 }
 
 static void collect(const struct binding *b, const struct bound_insn *i, int operand, int dim,
@@ -152,6 +157,7 @@ static void collect(const struct binding *b, const struct bound_insn *i, int ope
         if (cl->dim != dim)
             continue;
         clipped = true;
+        c->some |= b->var_count[cl->var] > LOOK_AT;
         int64_t last = b->var_count[cl->var] - 1, from = last > LOOK_AT ? last - LOOK_AT : 0;
         add_count(c, cl->limit < full ? cl->limit : full);
         for (int64_t v = from; v <= last; v++) {
@@ -186,6 +192,15 @@ static struct gemm_tile tile_for(const struct bound_insn *i, const struct matmul
     return t;
 }
 
+static bool clips_batches(const struct bound_insn *i)
+{
+    bool any = false;
+    for (int n = STATIONARY; n <= MOVING; n++)
+        for (int k = 0; k < i->o[n].nclips; k++)
+            any |= i->o[n].clips[k].dim < i->o[n].rank - 2;
+    return any;
+}
+
 static void prepare_variants(struct binding *b, struct bound_insn *i, struct matmul *m)
 {
     const struct operand *c = &i->o[DST], *a = &i->o[MOVING], *w = &i->o[STATIONARY];
@@ -198,13 +213,17 @@ static void prepare_variants(struct binding *b, struct bound_insn *i, struct mat
     collect(b, i, STATIONARY, w->rank - 2, &k);
     bool varies = i->imm[IMM(nc_matmul, accumulate)].nterms > 0;
     struct product_variant variants[MAX_VARIANTS];
+    m->foreseen = !(rows.some | columns.some | k.some) && !clips_batches(i);
     for (int x = 0; x < rows.n; x++)
         for (int y = 0; y < columns.n; y++)
             for (int z = 0; z < k.n; z++)
                 for (int acc = 0; acc < 2; acc++) {
-                    if ((!varies && acc != (NUMBER(i, nc_matmul, accumulate) != 0)) ||
-                        m->nvariants == MAX_VARIANTS || columns.v[y] > pitch_for(m, columns.v[y]))
+                    if (!varies && acc != (NUMBER(i, nc_matmul, accumulate) != 0))
                         continue;
+                    if (m->nvariants == MAX_VARIANTS || columns.v[y] > pitch_for(m, columns.v[y])) {
+                        m->foreseen = false;
+                        continue;
+                    }
                     struct product_variant *v = &variants[m->nvariants++];
                     *v = (struct product_variant){.rows = (int)rows.v[x],
                                           .columns = (int)columns.v[y],
@@ -503,6 +522,8 @@ static const struct gemm *find_variant(const struct worker *me, const struct bou
         if (v->rows == e->rows && v->columns == e->columns && v->k == e->k && v->accumulate == accumulate)
             return &v->g;
     }
+    if (!USED(MATMUL_UNFORESEEN))
+        return NULL;
     struct bound_insn cut = *i; /* batches that are clipped, and counts that were not foreseen */
     struct operand o[OPERANDS];
     memcpy(o, i->o, sizeof o);
@@ -586,7 +607,7 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
 {
     const struct matmul *m = i->prepared;
     struct product_extent e;
-    if (m->empty) {
+    if (USED(MATMUL_EMPTY) && m->empty) {
         clear_result(me, i);
         return;
     }
@@ -596,15 +617,15 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
     for (int n = 0; n < OPERANDS; n++)
         p[n] = operand_address(me, &i->o[n]);
     bool accumulate = number_at(me, &i->imm[IMM(nc_matmul, accumulate)]) != 0;
-    if (USED(OTHER_TYPES) && m->slow) {
+    if (USED(MATMUL_SLOW) && m->slow) {
         multiply_slow(me, i, m, &e, p, accumulate);
         return;
     }
-    if (m->dot) {
+    if (USED(MATMUL_DOT) && m->dot) {
         multiply_dot(me, i, m, &e, p, accumulate);
         return;
     }
-    if (USED(GEMM_UNPACKED) && m->dots) {
+    if (USED(MATMUL_DOTS) && m->dots) {
         me->k->dot((float *)p[DST], i->o[DST].step[i->o[DST].rank - 1], (const float *)p[STATIONARY],
                    i->o[STATIONARY].step[1], (const float *)p[MOVING], (size_t)e.columns, (size_t)e.k,
                    accumulate);
@@ -613,7 +634,8 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
     struct gemm own;
     const struct gemm *g = find_variant(me, i, m, &e, accumulate, &own);
     char *scratch = me->scratch, *to = p[DST];
-    if (m->convert_a) {
+    const bool gathers = USED(MATMUL_GATHERS) && m->convert_a, converts = USED(MATMUL_CONVERTS) && m->convert_c;
+    if (gathers) {
         convert_moving(me, i, m, &e, p[MOVING], scratch);
         p[MOVING] = scratch;
         scratch += m->a_bytes;
@@ -622,17 +644,46 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
         pack_stationary(me, i, m, &e, p[STATIONARY], scratch);
         p[STATIONARY] = scratch;
     }
-    if (m->convert_c)
+    if (converts)
         to = me->scratch + m->a_bytes + m->w_bytes;
-    if (m->steps) {
+    if (USED(MATMUL_STEPS) && m->steps) {
         struct gemm_step steps[MAX_STEPS];
         gemm_run_steps(g, me->k, p[MOVING], p[STATIONARY], to, steps,
                        place_steps(me, m->steps, steps), &me->prefetch);
         return;
     }
     gemm_run_prefetching(g, me->k, p[MOVING], p[STATIONARY], to, &me->prefetch);
-    if (m->convert_c)
+    if (converts)
         store_result(me, i, m, &e, to, p[DST], accumulate);
+}
+
+/* ---- what of all this an instruction needs (forms.h) ---- */
+
+/* Whether kernels sum the tile in parts, which they add to each other in C (gemm.c). */
+static bool in_parts(const struct gemm *g)
+{
+    int64_t entries = g->pieces > 1 ? GEMM_ADDRESSES + 1 : 1;
+    for (int n = 0; n < GEMM_LEVELS; n++)
+        entries *= g->tile.batch[n].count > 1 ? g->tile.batch[n].count : 1;
+    return entries > GEMM_ADDRESSES;
+}
+
+unsigned product_forms(const struct bound_insn *i, tell_tile *tell, void *to)
+{
+    const struct matmul *m = i->prepared;
+    if (m->empty || m->slow || m->dots || m->dot)
+        return m->empty ? FORM_EMPTY : m->slow ? FORM_SLOW : m->dots ? FORM_DOTS : FORM_DOT;
+    unsigned forms = (m->convert_a ? FORM_GATHERS : 0) | (m->convert_c ? FORM_CONVERTS : 0) |
+                     (m->streams ? FORM_WEIGHTS_COME : 0) | (m->steps ? FORM_STEPS : 0) |
+                     (m->foreseen ? 0 : FORM_UNFORESEEN | FORM_PACKS | FORM_LONG_STEPS);
+    bool simple = !m->steps || steps_are_simple(m->steps);
+    for (int n = 0; n < m->nvariants; n++) {
+        const struct product_variant *v = &m->variants[n];
+        forms |= (reads_in_place(m, v->columns) ? 0 : FORM_PACKS) |
+                 (simple && (!m->steps || !in_parts(&v->g)) ? 0 : FORM_LONG_STEPS);
+        tell(to, &v->g.tile);
+    }
+    return forms;
 }
 
 void exec_nc_transpose(struct worker *me, const struct bound_insn *i)

@@ -5,6 +5,7 @@
  */
 #include "neff/base/use.h"
 #include "runtime/exec/engine.h"
+#include "runtime/exec/forms.h"
 
 struct planned_step {
     enum gemm_step_kind kind;
@@ -310,4 +311,24 @@ int place_steps(const struct worker *me, const struct product_steps *s, struct g
             steps[n].operand = at;
     }
     return s->n;
+}
+
+bool steps_are_simple(const struct product_steps *s)
+{
+    const struct planned_step *p = s->at, *end = p + s->n;
+    bool bound = false;
+    if (p < end && p->kind == STEP_ADD && !p->pitch)
+        p++;
+    if (p < end && p->kind == STEP_ADD && p->pitch)
+        p++;
+    if (p < end && (p->kind == STEP_RELU || p->kind == STEP_CLIP))
+        bound = true, p++;
+    if (!bound && p < end && p->kind == STEP_ACTIVATION)
+        p++;
+    bool stores = p < end && (p->kind == STEP_STORE || p->kind == STEP_STORE_BF16);
+    if (p < end && p->kind == STEP_STORE)
+        p++;
+    if (p < end && p->kind == STEP_STORE_BF16)
+        p++;
+    return stores && p == end;
 }

@@ -3,6 +3,6 @@
 #include "neff/base/use.h"
 
 const struct executor executors[INSN_COUNT] = {
-#define EXECUTOR(name, prepare) WHEN_USED(INSN_##name, [INSN_##name] = {exec_##name, prepare}, )
+#define EXECUTOR(name, prepare) WHEN_USED(EXEC_##name, [INSN_##name] = {exec_##name, prepare}, )
 #include "runtime/exec/executors.def"
 };

@@ -414,14 +414,15 @@ static bool run_call(struct context *c, int index, struct diag *d)
     const struct program *p = c->m->p;
     const struct call *call = &p->calls[index];
     double start = c->profile ? profile_now(c->profile) : 0;
+    const struct control *control = USED(CONTROL) ? c->now->control[index] : NULL;
     bool ok;
-    if (c->now->control[index])
-        ok = run_control(c, call, c->now->control[index], &run_by, d);
+    if (control)
+        ok = run_control(c, call, control, &run_by, d);
     else if (c->now->call_checked[index])
         ok = op_run_planned(&c->calls[index]);
     else
         ok = (!c->m->has_runtime || ready_operands(c, call, d)) && op_run(&c->calls[index]);
-    ok = ok && (c->now->control[index] || settle_results(c, call, d));
+    ok = ok && (control || settle_results(c, call, d));
     if (!ok) {
         drop_results(c, call);
         const struct program_node *n =
@@ -505,7 +506,7 @@ static bool run_placed(struct context *c, int region, struct diag *d)
 {
     if (c->depth >= MAX_DEPTH)
         return fail(d, "regions are nested deeper than %d", MAX_DEPTH);
-    struct quick_region *quick = c->now->quick[region];
+    struct quick_region *quick = USED(CONTROL) ? c->now->quick[region] : NULL;
     c->depth++;
     begin_region(c, region);
     if (quick && !c->profile) {

@@ -23,11 +23,11 @@ void KERNEL_FAMILY(functions, VARIANT)(struct kernel_table *t)
 {
 #define KERNEL_BINARY(name)
 #define KERNEL_LONG_BINARY(name)                                                                   \
-    WHEN_USED(BINARY_##name, t->binary[BINARY_##name] = binary_##name;                             \
+    WHEN_USED(BINARY_##name, if (USED(FUNCTION_ROWS)) t->binary[BINARY_##name] = binary_##name;    \
               t->binary_tile[BINARY_##name] = binary_tile_##name;)
 #define KERNEL_ACTIVATION(...)
 #define KERNEL_LONG_ACTIVATION(name, parameters, ulp, floor, low, high)                            \
-    WHEN_USED(ACTIVATION_##name, t->activation[ACTIVATION_##name] = activation_##name;             \
+    WHEN_USED(ACTIVATION_##name, if (USED(FUNCTION_ROWS)) t->activation[ACTIVATION_##name] = activation_##name; \
               t->activation_tile[ACTIVATION_##name] = activation_tile_##name;)                     \
     WHEN_USED(ACTIVATE_##name, t->activate[ACTIVATION_##name] = activate_##name;)
 #include "runtime/kernels/kernels.def"

@@ -1,10 +1,11 @@
 #include "runtime/kernels/gemm.h"
 
+#include "neff/base/use.h"
+
 #include <assert.h>
 #include <stddef.h>
 
 enum {
-    ADDRESSES = 64,                   /* batch entries handed to a kernel at a time, at most */
     TOO_MANY_BYTES = 704 << 10,       /* of W: a kernel reads all of it for every few rows */
     SHORT_TOO_MANY_BYTES = 384 << 10, /* the same of short vectors, which take fewer rows at a time */
     PIECE_BYTES = 384 << 10,
@@ -104,7 +105,7 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
                            .accumulate = t->accumulate || accumulate,
                            .steps = more.steps,
                            .nsteps = more.nsteps};
-    if (t->streams && more.prefetch)
+    if (USED(MATMUL_WEIGHTS_COME) && t->streams && more.prefetch)
         gemm_plan_prefetch(&b, t->type, t->type == GEMM_F32 ? 0 : more.kernels->stream_line, more.prefetch);
     if (t->type == GEMM_F32)
         more.kernels->gemm_f32(&b);
@@ -117,10 +118,10 @@ static void run_piece(const struct gemm *g, const void **a, const void **w, int 
 static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct more more)
 {
     const struct gemm_level *l = g->tile.batch;
-    const void *as[ADDRESSES], *ws[ADDRESSES];
+    const void *as[GEMM_ADDRESSES], *ws[GEMM_ADDRESSES];
     size_t size = element_size(g->tile.type);
     int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
-    int entries = g->pieces > 1 ? 1 : ADDRESSES;
+    int entries = g->pieces > 1 ? 1 : GEMM_ADDRESSES;
     int64_t a_piece = g->k * (int64_t)size, w_piece = a_piece * g->tile.w_pitch;
     bool accumulate = false;
     for (int i0 = 0; i0 < n0; i0++)
@@ -166,8 +167,8 @@ void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels
 {
     const struct gemm_tile *t = &g->tile;
     int64_t size = (int64_t)element_size(t->type), step = g->k * size;
-    const void *as[ADDRESSES], *ws[ADDRESSES];
-    int entries = g->pieces > 1 ? 1 : ADDRESSES, n = 0;
+    const void *as[GEMM_ADDRESSES], *ws[GEMM_ADDRESSES];
+    int entries = g->pieces > 1 ? 1 : GEMM_ADDRESSES, n = 0;
     for (int i = 0; i < count * g->pieces; i++) {
         int at = i / g->pieces, piece = i % g->pieces;
         as[n] = (const char *)a[at] + piece * step;

@@ -30,7 +30,7 @@
 #include "runtime/kernels/kernels.h"
 
 enum gemm_type { GEMM_F32, GEMM_BF16, GEMM_U8S8 };
-enum { GEMM_LEVELS = 3 };
+enum { GEMM_LEVELS = 3, GEMM_ADDRESSES = 64 }; /* batch entries handed to a kernel at a time, at most */
 
 struct gemm_level {
     int64_t count;          /* 0 as 1 */
