@@ -4,6 +4,8 @@
  */
 #include "runtime/exec/engine.h"
 
+#include "runtime/ops/common/short_rows.h"
+
 #include <string.h>
 
 enum { LONG_ROW = 16, MIN_ROWS = 4, PART_ELEMENTS = 1024 };
@@ -98,11 +100,28 @@ void flatten(struct binding *b, struct bound_insn *i)
     i->flat = f;
 }
 
+/* The last two dims, whose rows are neighbours or one element each; false: they are neither, or longer. */
+static bool spread_rows(char *y, const char *x, const struct operand *o, int64_t step, int64_t rows, int64_t n,
+                        int64_t inner)
+{
+    const int64_t size = o->size, bytes = n * size;
+    if (inner == 1 && bytes <= SHORT_ROW_BYTES)
+        copy_short_rows(y, bytes, x, step * size, rows, (size_t)bytes);
+    else if (inner == 0 && bytes <= SHORT_FILL_BYTES && size <= 8)
+        fill_short_rows(y, bytes, x, step * size, rows, (size_t)bytes, (size_t)size);
+    else
+        return false;
+    return true;
+}
+
 /* Elements of dims from `dim` on, one after the other; where they end. */
 static char *spread(char *y, const char *x, const struct operand *o, int dim, int rank,
                     const int64_t *count)
 {
     int64_t n = count[dim], step = o->step[dim];
+    if (dim == rank - 2 && step != 0 && count[rank - 1] > 0 &&
+        spread_rows(y, x, o, step, n, count[rank - 1], o->step[rank - 1]))
+        return y + n * count[rank - 1] * o->size;
     if (dim < rank - 1 && step != 0) {
         for (int64_t k = 0; k < n; k++)
             y = spread(y, x + k * step * o->size, o, dim + 1, rank, count);

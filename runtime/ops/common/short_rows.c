@@ -58,6 +58,12 @@ static inline uint64_t spread(const char *x, size_t size)
 
 void fill_short_rows(char *y, int64_t y_step, const char *x, int64_t x_step, int64_t rows, size_t bytes, size_t size)
 {
+    for (; size == 4 && bytes == 8 && rows > 0; rows--, y += y_step, x += x_step) { /* pairs of words: the commonest */
+        uint32_t pair[2];
+        memcpy(pair, x, sizeof *pair);
+        pair[1] = pair[0];
+        memcpy(y, pair, sizeof pair);
+    }
     for (int64_t r = 0; r < rows; r++, y += y_step, x += x_step) {
         struct words16 v;
         v.v[0] = v.v[1] = spread(x, size);
