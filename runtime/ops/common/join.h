@@ -12,8 +12,8 @@
 typedef void join_fn(char *y, int64_t y_step, const char *x, int64_t x_step, int64_t n);
 
 /* Extremes of floats are NaN where either is; of two zeros it is b, the update. */
-#define JOINED_MAX(a, b) (((a) != (a)) | ((a) > (b)) ? (a) : (b))
-#define JOINED_MIN(a, b) (((a) != (a)) | ((a) < (b)) ? (a) : (b))
+#define JOINED_MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
+#define JOINED_MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
 
 /* NULL: none here, eval_elementwise has it. */
 join_fn *join_of(enum op op, int dtype);

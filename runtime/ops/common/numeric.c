@@ -210,17 +210,6 @@ void multiply_f64(int64_t m, int64_t n, int64_t k, const double *a, const double
     }
 }
 
-void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)
-{
-    memset(y, 0, (size_t)(m * n) * sizeof *y);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t l = 0; l < k; l++) {
-            uint64_t v = (uint64_t)a[i * k + l];
-            for (int64_t j = 0; j < n; j++)
-                y[i * n + j] = (int64_t)((uint64_t)y[i * n + j] + v * (uint64_t)b[l * n + j]);
-        }
-}
-
 bool f64_is_faster(int64_t m, int64_t n, int64_t k)
 {
     enum { LARGE = 16 };
@@ -232,6 +221,58 @@ bool f64_is_exact(int dtype_a, int dtype_b, int64_t k)
     enum { MANTISSA = 53 };
     size_t bits = 8 * (dtype_bytes(dtype_a) + dtype_bytes(dtype_b));
     return bits < MANTISSA && k < (int64_t)1 << (MANTISSA - bits);
+}
+
+void f64_to_i64(void *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double v;
+        memcpy(&v, (char *)y + i * 8, sizeof v);
+        int64_t whole = (int64_t)v;
+        memcpy((char *)y + i * 8, &whole, sizeof whole);
+    }
+}
+
+static uint64_t largest_i64(const int64_t *x, int64_t n)
+{
+    uint64_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v = x[i] < 0 ? 0 - (uint64_t)x[i] : (uint64_t)x[i];
+        most = v > most ? v : most;
+    }
+    return most;
+}
+
+/* By doubles where these numbers are small enough for sums of k; false: they are not, or there is no memory. */
+static bool multiply_small_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)
+{
+    const uint64_t whole = UINT64_C(1) << 53, most_a = largest_i64(a, m * k), most_b = largest_i64(b, k * n);
+    if (most_a && most_b && (most_a >= whole || most_b >= whole || most_a > whole / most_b / (uint64_t)k))
+        return false;
+    double *copy = malloc(sizeof *copy * (size_t)(m * k + k * n));
+    for (int64_t i = 0; copy && i < m * k; i++)
+        copy[i] = (double)a[i];
+    for (int64_t i = 0; copy && i < k * n; i++)
+        copy[m * k + i] = (double)b[i];
+    if (copy)
+        multiply_f64(m, n, k, copy, copy + m * k, (double *)(void *)y);
+    if (copy)
+        f64_to_i64(y, m * n);
+    free(copy);
+    return copy != NULL;
+}
+
+void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)
+{
+    if (f64_is_faster(m, n, k) && multiply_small_i64(m, n, k, a, b, y))
+        return;
+    memset(y, 0, (size_t)(m * n) * sizeof *y);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t l = 0; l < k; l++) {
+            uint64_t v = (uint64_t)a[i * k + l];
+            for (int64_t j = 0; j < n; j++)
+                y[i * n + j] = (int64_t)((uint64_t)y[i * n + j] + v * (uint64_t)b[l * n + j]);
+        }
 }
 
 struct around around_axis(const struct tensor *t, int from, int to)

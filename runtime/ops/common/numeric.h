@@ -59,6 +59,8 @@ int64_t *broadcast_offsets(struct work *w, const struct tensor *t, const int64_t
 void multiply_f64(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *y);
 void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b,
                   int64_t *y); /* wraps */
+/* n doubles become the integers that they are, in their place. */
+void f64_to_i64(void *y, int64_t n);
 /* Of matrices that are not small products in f64 are faster, */
 bool f64_is_faster(int64_t m, int64_t n, int64_t k);
 /* and those of integers are exact in it, if sums of k are whole numbers that it holds. */

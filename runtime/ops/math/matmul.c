@@ -136,17 +136,6 @@ static bool multiply_rows(struct work *w, const struct tensor *t, int64_t at, in
     return rows != NULL;
 }
 
-/* Doubles become the integers that they are, in their place. */
-static void to_integers(void *y, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double v;
-        memcpy(&v, (char *)y + i * 8, sizeof v);
-        int64_t whole = (int64_t)v;
-        memcpy((char *)y + i * 8, &whole, sizeof whole);
-    }
-}
-
 /* y: all batches of the result, as double or int64. a and b may come with values already loaded. */
 static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a, struct matmul_operand b,
                      bool integer, void *y)
@@ -185,7 +174,7 @@ static bool multiply(struct op_call *c, struct work *w, struct matmul_operand a,
             multiply_f64(m, s.n, s.k, (double *)a.v + at_a, (double *)b.v + at_b, (double *)y + at);
     }
     if (whole)
-        to_integers(y, tensor_count(out));
+        f64_to_i64(y, tensor_count(out));
     return true;
 }
 
