@@ -25,7 +25,7 @@ static const struct {
     {OP_matmul, compose_sdpa},      {OP_where, compose_erfc},
     {OP_transpose, compose_scatter_along}, {OP_where, compose_erf_inv},
     {OP_add, compose_interleave},   {OP_or, compose_interleave},
-    {OP_where, compose_choice},
+    {OP_where, compose_choice},     {OP_add, compose_padded},
 };
 
 static bool visit(struct node *n, void *user)

@@ -42,6 +42,8 @@ struct value *emit_sdpa(struct compose *c, struct node *at, struct value *in[4],
 compose_rule compose_einsum;
 /* compose_interleave.c */
 compose_rule compose_interleave;
+/* compose_padded.c */
+compose_rule compose_padded;
 /* compose_scatter.c */
 compose_rule compose_scatter_along;
 
