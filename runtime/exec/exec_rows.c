@@ -9,7 +9,7 @@
 
 /* ---- tensor_reduce ---- */
 
-enum { PART = 32 };
+enum { PART = 32, MOST_SHORT = 64 };
 
 struct row_reduction {
     enum kernel_reduce f;
@@ -25,9 +25,9 @@ bool prepare_reduce(struct binding *b, struct bound_insn *i, const struct insn *
     r->f = alu_reduce(i->func[FUNC(tensor_reduce, op)]);
     if (r->f == REDUCE_COUNT)
         return prepare_general_reduce(b, i, insn);
-    r->columns = i->inner == 1 && rank >= 2 && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
+    r->columns = i->inner >= 1 && rank > i->inner && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
                  i->o[AP(tensor_reduce, src)].step[rank - 1] != 1 &&
-                 i->o[AP(tensor_reduce, src)].step[rank - 2] == 1;
+                 i->o[AP(tensor_reduce, src)].step[rank - 1 - i->inner] == 1;
     r->tile = i->inner == 1 && rank >= 2 && i->o[AP(tensor_reduce, src)].dtype == DT_F32 &&
               i->o[AP(tensor_reduce, src)].step[rank - 1] == 1;
     return only_numbers(b, i, insn);
@@ -67,11 +67,41 @@ static float reduce_line(const struct worker *me, enum kernel_reduce f, const st
     return v;
 }
 
+/* n rows of m columns, `pitch` apart, into sums. Partial results: errors grow with n / PART + PART. */
+static void add_columns(const struct worker *me, enum kernel_reduce f, float *sums, const float *x, int64_t pitch,
+                        int64_t n, int64_t m, bool in_parts)
+{
+    enum kernel_reduce joins = adds_up(f) ? REDUCE_sum : f;
+    float part[CHUNK];
+    for (int64_t from = 0; from < n; from += PART) {
+        int64_t rows = n - from < PART ? n - from : PART;
+        for (int64_t k = 0; in_parts && k < m; k++)
+            part[k] = starts[f];
+        me->k->reduce_columns[f](in_parts ? part : sums, x + from * pitch, pitch, (size_t)rows, (size_t)m);
+        if (in_parts)
+            me->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
+    }
+}
+
+/* Many short rows: as columns, which are reduced at the end. */
+static float reduce_short_rows(const struct worker *me, enum kernel_reduce f, const float *x, int64_t pitch, int64_t n,
+                               int64_t m)
+{
+    enum kernel_reduce joins = adds_up(f) ? REDUCE_sum : f;
+    float sums[MOST_SHORT];
+    for (int64_t k = 0; k < m; k++)
+        sums[k] = starts[f];
+    add_columns(me, f, sums, x, pitch, n, m, n > PART);
+    return me->k->reduce[joins]((struct in_row){sums, 1}, (size_t)m);
+}
+
 static float reduce_dims(const struct worker *me, enum kernel_reduce f, const struct operand *o,
                          const char *p, int dim, int rank, const int64_t *count)
 {
     if (dim == rank - 1)
         return reduce_line(me, f, o, p, o->step[dim], count[dim]);
+    if (dim == rank - 2 && o->dtype == DT_F32 && o->step[rank - 1] == 1 && count[rank - 1] <= MOST_SHORT)
+        return reduce_short_rows(me, f, (const float *)p, o->step[dim], count[dim], count[rank - 1]);
     float v = starts[f];
     for (int64_t n = 0; n < count[dim]; n++)
         v = combine(f, v,
@@ -135,33 +165,40 @@ static bool narrow_extremes(const struct worker *me, enum kernel_reduce f, const
     return sure;
 }
 
+/* Of all reduced dims from `dim` on. */
+static void add_all_columns(const struct worker *me, const struct bound_insn *i, float *sums, const float *x, int dim,
+                            const int64_t *count, int64_t m, bool in_parts)
+{
+    const struct row_reduction *r = i->prepared;
+    const int64_t *step = i->o[AP(tensor_reduce, src)].step;
+    if (dim == i->shape.rank - 1)
+        add_columns(me, r->f, sums, x, step[dim], count[dim], m, in_parts);
+    else
+        for (int64_t k = 0; k < count[dim]; k++)
+            add_all_columns(me, i, sums, x + k * step[dim], dim + 1, count, m, in_parts);
+}
+
 static void reduce_columns(struct worker *me, const struct bound_insn *i, char *const *p,
                            const int64_t *count)
 {
     const struct row_reduction *r = i->prepared;
     const struct operand *y = &i->o[AP(tensor_reduce, dst)], *x = &i->o[AP(tensor_reduce, src)];
-    int rank = i->shape.rank;
-    enum kernel_reduce joins = adds_up(r->f) ? REDUCE_sum : r->f;
-    float sums[CHUNK], part[CHUNK];
-    int64_t n = count[rank - 1], pitch = x->step[rank - 1];
-    for (int64_t at = 0; at < count[rank - 2]; at += CHUNK) {
-        int64_t m = count[rank - 2] - at < CHUNK ? count[rank - 2] - at : CHUNK;
+    int rank = i->shape.rank, kept = rank - 1 - i->inner;
+    float sums[CHUNK];
+    int64_t n = 1, pitch = x->step[rank - 1];
+    for (int d = kept + 1; d < rank; d++)
+        n *= count[d];
+    for (int64_t at = 0; at < count[kept]; at += CHUNK) {
+        int64_t m = count[kept] - at < CHUNK ? count[kept] - at : CHUNK;
         const float *first = (const float *)p[AP(tensor_reduce, src)] + at;
-        bool narrow = (r->f == REDUCE_max || r->f == REDUCE_min) && m <= FEW_COLUMNS && pitch == m && n >= SIDE_BY_SIDE;
+        bool narrow = i->inner == 1 && (r->f == REDUCE_max || r->f == REDUCE_min) && m <= FEW_COLUMNS && pitch == m &&
+                      n >= SIDE_BY_SIDE;
         bool done = narrow && narrow_extremes(me, r->f, first, n, m, sums);
         for (int64_t k = 0; !done && k < m; k++)
             sums[k] = starts[r->f];
-        for (int64_t from = 0; !done && from < n;
-             from += PART) { /* partial results: errors grow with n / PART + PART */
-            int64_t rows = n - from < PART ? n - from : PART;
-            for (int64_t k = 0; n > PART && k < m; k++)
-                part[k] = starts[r->f];
-            me->k->reduce_columns[r->f](n > PART ? part : sums,
-                                        first + from * pitch, pitch, (size_t)rows, (size_t)m);
-            if (n > PART)
-                me->k->reduce_columns[joins](sums, part, m, 1, (size_t)m);
-        }
-        store_results(me, i, p[AP(tensor_reduce, dst)] + at * y->step[rank - 2] * y->size, y->step[rank - 2], sums, m);
+        if (!done)
+            add_all_columns(me, i, sums, first, kept + 1, count, m, n > PART);
+        store_results(me, i, p[AP(tensor_reduce, dst)] + at * y->step[kept] * y->size, y->step[kept], sums, m);
     }
 }
 
@@ -197,7 +234,7 @@ void exec_tensor_reduce(struct worker *me, const struct bound_insn *i)
     if (!shape_now(me, &i->shape, count))
         return;
     if (r->columns)
-        for_each_row(me, i, count, i->shape.rank - 2, reduce_columns);
+        for_each_row(me, i, count, i->shape.rank - 1 - i->inner, reduce_columns);
     else if (r->tile)
         for_each_row(me, i, count, i->shape.rank - 2, reduce_tile);
     else
