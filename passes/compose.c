@@ -26,6 +26,7 @@ static const struct {
     {OP_transpose, compose_scatter_along}, {OP_where, compose_erf_inv},
     {OP_add, compose_interleave},   {OP_or, compose_interleave},
     {OP_where, compose_choice},     {OP_add, compose_padded},
+    {OP_div, compose_quotient},
 };
 
 static bool visit(struct node *n, void *user)

@@ -21,7 +21,7 @@ typedef struct value *compose_rule(struct compose *c, struct node *n);
 /* compose_activation.c */
 compose_rule compose_activation, compose_sigmoid, compose_clip, compose_hard_sigmoid;
 /* compose_choice.c */
-compose_rule compose_choice;
+compose_rule compose_choice, compose_quotient;
 /* compose_special.c */
 compose_rule compose_erfc, compose_erf_inv;
 /* compose_threefry.c: a rule that looks at a loop, and replaces its results itself; false: failed */

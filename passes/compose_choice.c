@@ -1,6 +1,6 @@
 /*
  * Choices between x and what is made of it by a comparison of x with a number: leaky_relu, and the limits of a clip.
- * What is no number stays so in all of them.
+ * What is no number stays so in all of them. Quotients of choices between numbers are choices between quotients.
  */
 #include "passes/compose.h"
 
@@ -73,4 +73,27 @@ struct value *compose_choice(struct compose *c, struct node *n)
         return NULL;
     struct value *made = leaky_relu(c, n, &s);
     return made ? made : limited(c, n, &s);
+}
+
+/* v chooses between two numbers. */
+static bool is_choice(const struct value *v, double *yes, double *no)
+{
+    const struct node *n = made_by(v, OP_where);
+    return n && constant_number(n->in[1], yes) && constant_number(n->in[2], no);
+}
+
+/* A choice between a number and 0 by one between two: gradients of extremes share what comes to equal elements so. */
+struct value *compose_quotient(struct compose *c, struct node *n)
+{
+    double yes, no, by_yes, by_no;
+    int dtype = n->out[0]->type.dtype;
+    if (dtype != DT_F32 || !is_choice(n->in[0], &yes, &no) || !is_choice(n->in[1], &by_yes, &by_no) || no != 0 ||
+        by_yes == 0 || by_no == 0 || !isfinite(by_yes) || !isfinite(by_no) || signbit(no) != 0 || by_yes < 0 ||
+        by_no < 0 || !same_type(n->in[0], n->out[0]) || !same_type(n->in[1], n->out[0]))
+        return NULL;
+    struct value *in[] = {n->in[1]->def->in[0], constant_scalar(c->g, dtype, (float)yes / (float)by_yes),
+                          constant_scalar(c->g, dtype, (float)yes / (float)by_no)};
+    struct value *share = emit(n, OP_where, in, 3, NULL, NULL, c->d);
+    struct value *then[] = {n->in[0]->def->in[0], share, constant_scalar(c->g, dtype, 0)};
+    return share ? emit(n, OP_where, then, 3, NULL, n->name, c->d) : NULL;
 }
