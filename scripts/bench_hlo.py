@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jax  # noqa: E402
 import numpy  # noqa: E402
 
+import hlo_functions  # noqa: E402
 import hlo_programs  # noqa: E402
 
 
@@ -42,6 +43,8 @@ def worst(got, expected):
     for x, want in zip(got, expected):
         if x.shape != want.shape:
             return float("nan")
+        if numpy.iscomplexobj(want):
+            x, want = numpy.stack([x.real, x.imag]), numpy.stack([want.real, want.imag])
         x, want = x.astype(numpy.float64), want.astype(numpy.float64)
         scale = max(1e-30, numpy.max(numpy.abs(want[numpy.isfinite(want)]), initial=0))
         off = numpy.abs(numpy.where((x == want) | (numpy.isnan(x) & numpy.isnan(want)), 0, x - want))
@@ -53,7 +56,7 @@ class Program:
     """A program compiled by both, its inputs in files, its results compared."""
 
     def __init__(self, name, folder, flags):
-        f, arguments = hlo_programs.PROGRAMS[name]()
+        f, arguments = (hlo_programs.PROGRAMS.get(name) or hlo_functions.PROGRAMS[name])()
         self.folder, self.name = folder, name
         os.makedirs(folder, exist_ok=True)
         leaves, tree = jax.tree.flatten(arguments)
@@ -138,6 +141,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="scripts/bench_hlo", description="JAX programs against XLA:CPU, one thread, FP32.")
     p.add_argument("programs", nargs="*", help="names or regular expressions; without any: all")
     p.add_argument("--whole", action="store_true", help="whole programs only")
+    p.add_argument("--functions", action="store_true", help="single functions and gradients instead (scripts/hlo_functions.py)")
     p.add_argument("--rounds", type=int, default=3, help="how often both take turns (3)")
     p.add_argument("--seconds", type=float, default=0.3, help="timed in each round, of each (0.3); at least three runs")
     p.add_argument("--cache", default="build/bench/hlo", help="where programs and archives go")
@@ -148,7 +152,8 @@ def arguments():
 
 
 def chosen(a):
-    names = hlo_programs.WHOLE if a.whole else list(hlo_programs.PROGRAMS)
+    programs = hlo_functions.PROGRAMS if a.functions else hlo_programs.PROGRAMS
+    names = hlo_programs.WHOLE if a.whole else list(programs)
     return [n for n in names if not a.programs or any(re.fullmatch(x, n) for x in a.programs)]
 
 
