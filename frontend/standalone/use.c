@@ -454,6 +454,7 @@ static void add_bound_forms(struct used *u, const struct insn *n, const struct i
         {FORM_TILES, INSN_activation, "TILES_activation"},
         {FORM_ROWS, INSN_tensor_tensor, "ROWS_tensor_tensor"},
         {FORM_TILES, INSN_tensor_tensor, "TILES_tensor_tensor"},
+        {FORM_TILES, INSN_tensor_scalar, "TILES_tensor_scalar"},
         {FORM_FLAT, INSN_COUNT, "FLAT"},
         {FORM_STREAMED, INSN_tensor_copy, "KERNEL_copy_streamed"},
         {FORM_STREAMED, INSN_dma_copy, "KERNEL_copy_streamed"},
@@ -538,7 +539,8 @@ static void add_insn(struct used *u, const struct insn *n, const struct insn_for
     add_affine_of(u, n, f);
     if (may_step_shorts(n))
         use_add(u, "SHORT_STEPS");
-    if ((n->op == INSN_activation || n->op == INSN_tensor_tensor) && n->ap[0].dtype == DT_BF16 && f->forms & FORM_TILES)
+    if ((n->op == INSN_activation || n->op == INSN_tensor_tensor || n->op == INSN_tensor_scalar) &&
+        n->ap[0].dtype == DT_BF16 && f->forms & FORM_TILES)
         use_add(u, "TILES_BF16");
     if (n->op != INSN_nc_matmul && !takes_tiles_alone(n, f))
         use_add(u, "FUNCTION_ROWS");

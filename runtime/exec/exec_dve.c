@@ -81,6 +81,9 @@ bool prepare_alu(struct binding *b, struct bound_insn *i, const struct insn *ins
     }
     fuse(i, a);
     a->affine = quantises(i);
+    if (i->op == INSN_tensor_scalar)
+        a->tile = a->f[0].kind == ALU_BINARY && a->f[1].kind == ALU_COPY && i->shape.rank >= 2 &&
+                  tile_result(i, AP(tensor_scalar, dst)) && tile_operand(i, AP(tensor_scalar, src));
     return true;
 }
 
@@ -198,6 +201,17 @@ static void tensor_scalar_row(struct worker *me, const struct bound_insn *i, cha
     }
 }
 
+BY_WORDS static void tensor_scalar_tile(struct worker *me, const struct bound_insn *i, char *const *p,
+                               const int64_t *count)
+{
+    const struct arithmetic *a = i->prepared;
+    int last = i->shape.rank - 1;
+    struct in_tile x = tile_at(i, p, AP(tensor_scalar, src)), s = {&i->flt[FLT(tensor_scalar, scalar0)], 0, 0};
+    bool swap = a->f[0].swap;
+    me->k->binary_tile[a->f[0].index](tile_to(i, p), swap ? s : x, swap ? x : s, (size_t)count[last - 1],
+                                      (size_t)count[last]);
+}
+
 static void tensor_scalar_affine(struct worker *me, const struct bound_insn *i, char *const *p,
                                  const int64_t *count)
 {
@@ -218,6 +232,8 @@ void exec_tensor_scalar(struct worker *me, const struct bound_insn *i)
     const struct arithmetic *a = i->prepared;
     if (USED(KERNEL_affine) && a->affine)
         run_affine(me, i, tensor_scalar_affine);
+    else if (USED(TILES_tensor_scalar) && a->tile && !i->flat)
+        run_tiles(me, i, tensor_scalar_tile);
     else
         run_rows(me, i, tensor_scalar_row);
 }
@@ -225,7 +241,7 @@ void exec_tensor_scalar(struct worker *me, const struct bound_insn *i)
 unsigned tensor_scalar_forms(const struct bound_insn *i)
 {
     const struct arithmetic *a = i->prepared;
-    return a->affine ? FORM_AFFINE : FORM_ROWS;
+    return a->affine ? FORM_AFFINE : a->tile && !i->flat ? FORM_TILES : FORM_ROWS;
 }
 
 /* ---- scalar_tensor_tensor ---- */
