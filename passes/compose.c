@@ -26,7 +26,8 @@ static const struct {
     {OP_transpose, compose_scatter_along}, {OP_where, compose_erf_inv},
     {OP_add, compose_interleave},   {OP_or, compose_interleave},
     {OP_where, compose_choice},     {OP_add, compose_padded},
-    {OP_div, compose_quotient},
+    {OP_div, compose_quotient},     {OP_reduce_window, compose_repeated_windows},
+    {OP_gather, compose_repeated_rows},
 };
 
 static bool visit(struct node *n, void *user)

@@ -44,6 +44,8 @@ compose_rule compose_einsum;
 compose_rule compose_interleave;
 /* compose_padded.c */
 compose_rule compose_padded;
+/* compose_repeat.c */
+compose_rule compose_repeated_windows, compose_repeated_rows;
 /* compose_scatter.c */
 compose_rule compose_scatter_along;
 

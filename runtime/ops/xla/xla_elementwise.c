@@ -196,14 +196,52 @@ bool eval_total_order(struct op_call *c)
     }
     return each(c, total_order_one);
 }
+
+/* Ones of pairs, of fours, of bytes, of all: without a branch or a table. */
+static void popcount_words(const uint32_t *x, int64_t n, uint32_t *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t v = x[i] - (x[i] >> 1 & 0x55555555u);
+        v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
+        v = (v + (v >> 4)) & 0x0f0f0f0fu;
+        v += v >> 8;
+        y[i] = (v + (v >> 16)) & 0x3f;
+    }
+}
+
+/* What is left of the highest one becomes ones; those that are none are counted. */
+static void clz_words(const uint32_t *x, int64_t n, uint32_t *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t v = x[i];
+        for (int k = 1; k < 32; k *= 2)
+            v |= v >> k;
+        y[i] = ~v;
+    }
+    popcount_words(y, n, y);
+}
+
+static bool are_words(const struct op_call *c)
+{
+    return dtype_bytes(c->in[0]->dtype) == 4 && tensor_count(c->in[0]) == tensor_count(c->out[0]);
+}
+
 bool eval_popcount(struct op_call *c)
 {
-    return each(c, popcount_one);
+    if (!are_words(c))
+        return each(c, popcount_one);
+    popcount_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data);
+    return true;
 }
+
 bool eval_count_leading_zeros(struct op_call *c)
 {
-    return each(c, clz_one);
+    if (!are_words(c))
+        return each(c, clz_one);
+    clz_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data);
+    return true;
 }
+
 bool eval_mulhi(struct op_call *c)
 {
     return each(c, mulhi_one);
