@@ -10,7 +10,7 @@ static struct operand_steps *new_operand(struct group_layout *y, struct value *v
     return &y->operands[y->n++];
 }
 
-static bool add_operand(struct group_layout *y, struct value *v, bool result)
+static bool add_operand(struct group_layout *y, struct value *v, bool may_be_part)
 {
     v = outer_value(y->l, v);
     for (int i = 0; i < y->n; i++)
@@ -20,7 +20,7 @@ static bool add_operand(struct group_layout *y, struct value *v, bool result)
         return false;
     struct operand_steps *o = new_operand(y, v);
     struct part_place s;
-    o->written = result && is_written_through(y->l, v, &s);
+    o->written = may_be_part && is_written_through(y->l, v, &s);
     if (!o->written && !is_read_through(y->l, v, &s))
         return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
     o->from = s.x, o->offset = s.offset;
@@ -50,6 +50,8 @@ bool layout_collect(struct group_layout *y, const struct group *g)
     const struct type *t = &g->nodes[0]->out[0]->type;
     if (t->rank < 0)
         return false;
+    const struct node *owner = g->whole->parent->owner;
+    bool piece = owner && owner->op == OP_fused; /* others of the fusion read its results as they are */
     y->rank = t->rank;
     memcpy(y->dims, t->dims, sizeof y->dims);
     for (int i = 0; i < g->nresults; i++) {
@@ -61,7 +63,7 @@ bool layout_collect(struct group_layout *y, const struct group *g)
         }
         if (r->rank != t->rank || memcmp(r->dims, t->dims, sizeof *t->dims * (size_t)t->rank))
             return false;
-        if (!add_operand(y, g->results[i], true))
+        if (!add_operand(y, g->results[i], !piece))
             return false;
     }
     for (int i = 0; i < g->n; i++)
