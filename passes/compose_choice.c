@@ -88,8 +88,8 @@ struct value *compose_quotient(struct compose *c, struct node *n)
     double yes, no, by_yes, by_no;
     int dtype = n->out[0]->type.dtype;
     if (dtype != DT_F32 || !is_choice(n->in[0], &yes, &no) || !is_choice(n->in[1], &by_yes, &by_no) || no != 0 ||
-        by_yes == 0 || by_no == 0 || !isfinite(by_yes) || !isfinite(by_no) || signbit(no) != 0 || by_yes < 0 ||
-        by_no < 0 || !same_type(n->in[0], n->out[0]) || !same_type(n->in[1], n->out[0]))
+        signbit(no) || !(by_yes > 0 && isfinite(by_yes)) || !(by_no > 0 && isfinite(by_no)) ||
+        !same_type(n->in[0], n->out[0]) || !same_type(n->in[1], n->out[0]))
         return NULL;
     struct value *in[] = {n->in[1]->def->in[0], constant_scalar(c->g, dtype, (float)yes / (float)by_yes),
                           constant_scalar(c->g, dtype, (float)yes / (float)by_no)};

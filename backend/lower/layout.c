@@ -1,5 +1,5 @@
-#include "backend/lower/reduce.h"
 #include "backend/lower/parts.h"
+#include "backend/lower/reduce.h"
 
 #include <string.h>
 

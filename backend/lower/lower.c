@@ -7,10 +7,10 @@
 #include "backend/lower/input_ranges.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/outputs.h"
+#include "backend/lower/parts.h"
 #include "backend/lower/plan.h"
 #include "backend/lower/prune.h"
 #include "backend/lower/share.h"
-#include "backend/lower/parts.h"
 
 #include "backend/schedule/check_sync.h"
 #include "backend/schedule/schedule.h"

@@ -7,61 +7,42 @@
 #include "backend/lower/parts.h"
 #include "backend/lower/states.h"
 
-#include <string.h>
-
 static const char *title(const struct node *n)
 {
     return n->name && *n->name ? n->name : op_name(n->op);
 }
 
-static bool axis_of(const struct node *n, int rank, int *axis)
+/* Between a part and its whole, over the dims of the part. Slots are filled in later. */
+static struct move part_move(struct lowering *l, struct value *part, const struct part_place *s, bool onto_whole)
 {
-    int64_t a = attr_int(&n->attrs, "axis", 0);
-    a += a < 0 ? rank : 0;
-    *axis = (int)a;
-    return a >= 0 && a < rank;
-}
-
-/* A copy over the dims of the part, which is a value; the other one is the whole. Its slots are filled in later. */
-static struct move part_steps(struct lowering *l, struct value *part, struct value *whole, bool onto_whole)
-{
-    dim_t dense[MAX_RANK], steps[MAX_RANK];
+    dim_t dense[MAX_RANK];
+    struct move m = {.from_offset = onto_whole ? 0 : s->offset, .to_offset = onto_whole ? s->offset : 0};
     value_steps(l, part, dense);
-    value_steps(l, whole, steps);
-    struct move m = {0};
     for (int i = 0; i < part->type.rank; i++)
-        move_dim(&m, part->type.dims[i], onto_whole ? steps[i] : dense[i],
-                 onto_whole ? dense[i] : steps[i]);
+        move_dim(&m, part->type.dims[i], onto_whole ? s->steps[i] : dense[i], onto_whole ? dense[i] : s->steps[i]);
     return m;
-}
-
-static dim_t step_of(struct lowering *l, const struct value *v, int axis)
-{
-    dim_t steps[MAX_RANK];
-    value_steps(l, v, steps);
-    return steps[axis];
 }
 
 enum lowered lower_concat(struct lowering *l, struct node *n)
 {
-    struct dim_table *t = &l->p->dims;
     struct value *y = n->out[0];
+    struct part_place s;
     int axis;
-    if (n->op == OP_fused || !concat_axis(l, n, &axis))
+    for (int i = 0; i < n->nin; i++)
+        if (!movable(l, n, i, 0))
+            return DECLINED;
+    if (!part_axis(n, y->type.rank, &axis))
         return DECLINED;
-    dim_t at = 0, step = step_of(l, y, axis);
     for (int i = 0; i < n->nin; i++) {
         struct value *x = outer_value(l, n->in[i]);
-        struct move m = part_steps(l, x, y, true);
-        m.to_offset = dim_mul(t, at, step);
-        at = dim_add(t, at, x->type.dims[axis]);
-        if (x->def && l->slots[x->id] == value_slot(l, y))
-            continue; /* written there */
+        bool written = x->def && l->slots[x->id] == value_slot(l, y); /* there, by what makes it */
+        if (written || x->type.dims[axis] == 0 || !part_of_whole(l, n, i, &s))
+            continue;
+        struct move m = part_move(l, x, &s, true);
         m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
-        if (x->type.dims[axis] != 0 && !move_possible(l, &m))
+        if (!move_possible(l, &m))
             return DECLINED; /* never: at most three dims are left */
-        if (x->type.dims[axis] != 0)
-            emit_move(l, n, title(n), &m);
+        emit_move(l, n, title(n), &m);
     }
     return LOWERED;
 }
@@ -96,51 +77,37 @@ static bool part_is_view(struct lowering *l, struct value *part, struct value *w
     return true;
 }
 
+/* Result i of a split or slice. */
+static bool copy_part(struct lowering *l, struct node *n, int i)
+{
+    struct value *y = n->out[i];
+    struct part_place s;
+    if (!part_of_whole(l, n, i, &s))
+        return false;
+    if (lies_dense(l, s.steps, y) && part_is_view(l, y, s.x, s.offset))
+        return true;
+    struct move m = part_move(l, y, &s, false);
+    m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, s.x);
+    if (!move_possible(l, &m))
+        return false;
+    emit_move(l, n, title(n), &m);
+    return true;
+}
+
 enum lowered lower_split_parts(struct lowering *l, struct node *n)
 {
-    struct dim_table *t = &l->p->dims;
-    struct value *x = outer_value(l, n->in[0]);
-    int axis;
     for (int i = 0; i < n->nout; i++)
         if (!movable(l, n, 0, i))
             return DECLINED;
-    if (!axis_of(n, x->type.rank, &axis))
-        return DECLINED;
-    dim_t at = 0, step = step_of(l, x, axis);
-    for (int i = 0; i < n->nout; i++) {
-        struct value *y = n->out[i];
-        dim_t from = dim_mul(t, at, step);
-        struct move m = part_steps(l, y, x, false);
-        m.from_offset = from;
-        if (y->uses && !(lies_dense(l, m.from, y) && part_is_view(l, y, x, from))) {
-            m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
-            if (!move_possible(l, &m))
-                return DECLINED;
-            emit_move(l, n, title(n), &m);
-        }
-        at = dim_add(t, at, y->type.dims[axis]);
-    }
+    for (int i = 0; i < n->nout; i++)
+        if (n->out[i]->uses && !copy_part(l, n, i))
+            return DECLINED;
     return LOWERED;
 }
 
-/* ---- slice ---- */
-
 enum lowered lower_slice(struct lowering *l, struct node *n)
 {
-    struct part_place s;
-    if (!movable(l, n, 0, 0) || !slice_place(l, n, &s))
-        return DECLINED;
-    struct value *x = s.x, *y = n->out[0];
-    struct move m = part_steps(l, y, x, false);
-    m.from_offset = s.offset;
-    memcpy(m.from, s.steps, sizeof *s.steps * (size_t)x->type.rank);
-    if (lies_dense(l, s.steps, y) && part_is_view(l, y, x, s.offset))
-        return LOWERED;
-    m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);
-    if (!move_possible(l, &m))
-        return DECLINED;
-    emit_move(l, n, title(n), &m);
-    return LOWERED;
+    return movable(l, n, 0, 0) && copy_part(l, n, 0) ? LOWERED : DECLINED;
 }
 
 /* ---- pad ---- */

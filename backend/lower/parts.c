@@ -30,7 +30,7 @@ static bool first_index(struct lowering *l, dim_t start, dim_t n, bool forward, 
     return true;
 }
 
-bool slice_place(struct lowering *l, const struct node *n, struct part_place *s)
+static bool slice_place(struct lowering *l, const struct node *n, struct part_place *s)
 {
     struct dim_table *t = &l->p->dims;
     dim_t starts[MAX_RANK], axes[MAX_RANK], steps[MAX_RANK], dense[MAX_RANK];
@@ -58,6 +58,37 @@ bool slice_place(struct lowering *l, const struct node *n, struct part_place *s)
         if (steps[i] < INT32_MAX && steps[i] > -(int64_t)INT32_MAX)
             s->steps[axis] = dim_mul(t, dense[axis], steps[i]);
     }
+    return true;
+}
+
+bool part_axis(const struct node *n, int rank, int *axis)
+{
+    int64_t a = attr_int(&n->attrs, "axis", 0);
+    a += a < 0 ? rank : 0;
+    *axis = (int)a;
+    return a >= 0 && a < rank;
+}
+
+/* The last of some parts that lie one after the other along an axis; s->x is the whole. */
+static void place_behind(struct lowering *l, struct value *const *parts, int before, int axis, struct part_place *s)
+{
+    struct dim_table *t = &l->p->dims;
+    value_steps(l, s->x, s->steps);
+    s->offset = 0;
+    for (int i = 0; i < before; i++)
+        s->offset = dim_add(t, s->offset, outer_value(l, parts[i])->type.dims[axis]);
+    s->offset = dim_mul(t, s->offset, s->steps[axis]);
+}
+
+bool part_of_whole(struct lowering *l, const struct node *n, int i, struct part_place *s)
+{
+    int axis;
+    if (n->op == OP_slice)
+        return slice_place(l, n, s);
+    *s = (struct part_place){.x = n->op == OP_concat ? n->out[0] : outer_value(l, n->in[0])};
+    if (!part_axis(n, s->x->type.rank, &axis))
+        return false;
+    place_behind(l, n->op == OP_concat ? n->in : n->out, i, axis, s);
     return true;
 }
 
@@ -105,28 +136,11 @@ static bool elementwise_reads(struct lowering *l, const struct node *parts, stru
     return g.n > 0;
 }
 
-/* Of result i of a slice or a split. */
-static bool part_place(struct lowering *l, const struct node *n, int i, struct part_place *s)
-{
-    if (n->op == OP_slice)
-        return slice_place(l, n, s);
-    int64_t axis = attr_int(&n->attrs, "axis", 0);
-    *s = (struct part_place){.x = outer_value(l, n->in[0])};
-    axis += axis < 0 ? s->x->type.rank : 0;
-    if (axis < 0 || axis >= s->x->type.rank)
-        return false;
-    value_steps(l, s->x, s->steps);
-    for (int k = 0; k < i; k++)
-        s->offset = dim_add(&l->p->dims, s->offset, n->out[k]->type.dims[axis]);
-    s->offset = dim_mul(&l->p->dims, s->offset, s->steps[axis]);
-    return true;
-}
-
 static bool part_read_through(struct lowering *l, const struct node *n, int i)
 {
     struct value *y = n->out[i];
     struct part_place s;
-    if (!has_layout(l, y) || !part_place(l, n, i, &s) || lies_dense(l, s.steps, y) ||
+    if (!has_layout(l, y) || !part_of_whole(l, n, i, &s) || lies_dense(l, s.steps, y) ||
         neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
         return false;
     for (const struct use *u = y->uses; u; u = u->next)
@@ -158,39 +172,29 @@ bool is_read_through(struct lowering *l, const struct value *v, struct part_plac
         return false;
     while (n->out[i] != v)
         i++;
-    return part_place(l, n, i, s);
+    return part_of_whole(l, n, i, s);
 }
 
 /* ---- writing operands of concatenations in place ---- */
 
-bool concat_axis(struct lowering *l, const struct node *n, int *axis)
+/* It is copied part by part (lower_concat). */
+static bool is_copied(struct lowering *l, const struct node *n)
 {
-    int64_t a = attr_int(&n->attrs, "axis", 0);
     bool known = has_layout(l, n->out[0]);
-    for (int i = 0; i < n->nin; i++)
-        known &= has_layout(l, outer_value(l, n->in[i]));
-    if (!known) {
-        why(l->o, n, "tile.move-shape", "its shapes are known only while running; it runs on GpSimd");
-        return false;
-    }
-    a += a < 0 ? n->out[0]->type.rank : 0;
-    *axis = (int)a;
-    return a >= 0 && a < n->out[0]->type.rank;
+    for (int i = 0; i < n->nin && known; i++)
+        known = has_layout(l, outer_value(l, n->in[i]));
+    return known;
 }
 
 bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s)
 {
     const struct node *n = value_only_user(v);
-    int axis;
+    int i = 0;
     if (l->m->strict || l->o->opt_level == 0 || !n || n->op != OP_concat || !v->def || v->def->parent != n->parent ||
         decision_of(l, n)->passage != MADE || (n->parent->owner && n->parent->owner->op == OP_fused) ||
-        !is_planned(l, &n->out[0]->type) || state_shown(l, n->out[0]) || touches_nothing(n) ||
-        !concat_axis(l, n, &axis))
+        !is_planned(l, &n->out[0]->type) || state_shown(l, n->out[0]) || touches_nothing(n) || !is_copied(l, n))
         return false;
-    *s = (struct part_place){.x = n->out[0]};
-    value_steps(l, s->x, s->steps);
-    for (int i = 0; outer_value(l, n->in[i]) != v; i++)
-        s->offset = dim_add(&l->p->dims, s->offset, n->in[i]->type.dims[axis]);
-    s->offset = dim_mul(&l->p->dims, s->offset, s->steps[axis]);
-    return neighbours(s, &v->type) >= MIN_RUN;
+    while (outer_value(l, n->in[i]) != v)
+        i++;
+    return part_of_whole(l, n, i, s) && neighbours(s, &v->type) >= MIN_RUN;
 }

@@ -12,9 +12,11 @@ struct part_place {
     dim_t offset, steps[MAX_RANK]; /* of the part's elements in it */
 };
 
-/* False, and why(): places are known only while running. */
-bool slice_place(struct lowering *l, const struct node *n, struct part_place *s);
-/* The slice's elements lie as it has them itself: where it has several along a dim, as far apart. */
+/* The axis of a split or concatenation; false: a dim that is not there. */
+bool part_axis(const struct node *n, int rank, int *axis);
+/* Result i of a split or slice, operand i of a concatenation. False, and why(): places are known only while running. */
+bool part_of_whole(struct lowering *l, const struct node *n, int i, struct part_place *s);
+/* The part's elements lie as it has them itself: where it has several along a dim, as far apart. */
 bool lies_dense(struct lowering *l, const dim_t *steps, const struct value *part);
 
 /* For plan.h, of a slice or split: whether all users are elementwise groups, and long enough runs are neighbours. */
@@ -22,9 +24,7 @@ bool parts_read_through(struct lowering *l, const struct node *n);
 /* v is such a part: where it lies. */
 bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s);
 
-/* The axis of a concatenation that is copied part by part; false, and why(): it has no tile program. */
-bool concat_axis(struct lowering *l, const struct node *n, int *axis);
-/* v is an operand of one, its only user: where an elementwise group that makes v writes it. */
+/* v is an operand of a concatenation, its only user: where an elementwise group that makes v writes it. */
 bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s);
 
 #endif

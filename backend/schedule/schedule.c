@@ -208,6 +208,17 @@ static const struct straight_way {
 } straight_ways[] = {{false, false, 1}, {true, false, 1}, {false, true, 4}, {true, true, 4}};
 enum { STRAIGHT_WAYS = sizeof straight_ways / sizeof *straight_ways };
 
+/* What comes between writing loops out and the order. False: no rows to make by products, which were to be. */
+static bool prepare_straight(struct program *p, struct kernel *k, const struct machine *m, const struct straight_way *w)
+{
+    join_same_results(k);
+    join_row_sums(p, k);
+    if (w->by_products && !broadcast_by_products(p, k, m, NULL, NULL, 0))
+        return false;
+    rotate_tiles(p, k, m);
+    return true;
+}
+
 /* Loops as far written out as a kernel with loops may be long, in order and with places. NO_ROOM too where there are no
  * rows to make by products. */
 static enum placement schedule_loops(struct program *p, struct kernel *k, const struct machine *m,
@@ -215,12 +226,7 @@ static enum placement schedule_loops(struct program *p, struct kernel *k, const 
 {
     own_insns(p, k);
     unroll_loops(p, k, m, false);
-    join_same_results(k);
-    join_row_sums(p, k);
-    if (w->by_products && !broadcast_by_products(p, k, m, NULL, NULL, 0))
-        return NO_ROOM;
-    rotate_tiles(p, k, m);
-    return schedule_chip(p, k, m, w->apart, ns, d);
+    return prepare_straight(p, k, m, w) ? schedule_chip(p, k, m, w->apart, ns, d) : NO_ROOM;
 }
 
 /* How long it takes then. INFINITY: that does not go. */
@@ -237,12 +243,7 @@ static double schedule_straight(struct program *p, struct kernel *k, const struc
         return ns < INFINITY && sync_kernel(p, k, &d) ? ns : INFINITY;
     }
     unroll_straight(p, k, m, false);
-    join_same_results(k);
-    join_row_sums(p, k);
-    if (w->by_products && !broadcast_by_products(p, k, m, NULL, NULL, 0))
-        return INFINITY;
-    rotate_tiles(p, k, m);
-    return schedule_chip(p, k, m, w->apart, &ns, &d) == PLACED ? ns : INFINITY;
+    return prepare_straight(p, k, m, w) && schedule_chip(p, k, m, w->apart, &ns, &d) == PLACED ? ns : INFINITY;
 }
 
 /* Of a kernel that has its order and places, and takes so long then: the best way to write its loops out, where they

@@ -13,22 +13,12 @@ from flax import nnx
 from jax import lax
 
 from common import Table
+from draw import Arrays
 
 table = Table()
-rng = np.random.default_rng(4711)
+arrays = Arrays(4711)
+rng, f32, f64, c64 = arrays.rng, arrays.f32, arrays.f64, arrays.c64
 KEY = np.array([5, 21], np.uint32)
-
-
-def f32(*shape, scale=1.0):
-    return (rng.standard_normal(shape) * scale).astype(np.float32)
-
-
-def f64(*shape):
-    return rng.standard_normal(shape)
-
-
-def c64(*shape):
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
 
 
 def ints(*shape, low=0, high=9, dtype=np.int32):

@@ -12,21 +12,11 @@ from jax import lax
 from jax.experimental import sparse
 
 from common import Table
+from draw import Arrays
 
 table = Table()
-rng = np.random.default_rng(11)
-
-
-def f32(*shape, scale=1.0):
-    return (rng.standard_normal(shape) * scale).astype(np.float32)
-
-
-def f64(*shape):
-    return rng.standard_normal(shape)
-
-
-def c64(*shape):
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(np.complex64)
+arrays = Arrays(11)
+rng, f32, f64, c64 = arrays.rng, arrays.f32, arrays.f64, arrays.c64
 
 
 def pos(*shape):

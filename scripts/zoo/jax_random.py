@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from draw import Choices
+
 FLOATS = ["float32", "float64", "bfloat16", "float16"]
 WHOLE = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 COMPLEX = ["complex64", "complex128"]
@@ -25,33 +27,12 @@ def operator(f):
     return f
 
 
-class Draw:
-    """Random choices that one seed determines."""
-
-    def __init__(self, seed):
-        self.r = np.random.RandomState(seed)
-
-    def below(self, n):
-        return int(self.r.randint(n))
-
-    def between(self, low, high):
-        return int(self.r.randint(low, high + 1))
-
-    def one(self, items):
-        items = list(items)
-        return items[self.below(len(items))]
-
-    def chance(self, p):
-        return self.r.rand() < p
-
+class Draw(Choices):
     def shape(self, least=0, most=4):
         s = [self.one(SIZES) for _ in range(self.between(least, most))]
         while math.prod(s) > MOST:
             s[self.below(len(s))] = 1
         return tuple(s)
-
-    def order(self, n):
-        return tuple(int(i) for i in self.r.permutation(n))
 
     def array(self, shape, dtype):
         return values(self.r, shape, dtype)

@@ -2,6 +2,8 @@
 import ml_dtypes
 import numpy as np
 
+from draw import Choices
+
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
          "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz, "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz, "f8E3M4": ml_dtypes.float8_e3m4,
          "f8E4M3": ml_dtypes.float8_e4m3, "i2": ml_dtypes.int2, "i4": ml_dtypes.int4, "ui2": ml_dtypes.uint2, "ui4": ml_dtypes.uint4, "i1": np.bool_,
@@ -48,28 +50,12 @@ class Case:
         return self
 
 
-class Draw:
-    def __init__(self, seed):
-        self.r = np.random.RandomState(seed)
-
-    def below(self, n):
-        return int(self.r.randint(n))
-
-    def between(self, low, high):
-        return int(self.r.randint(low, high + 1))
-
-    def one(self, items):
-        items = list(items)
-        return items[self.below(len(items))]
-
-    def chance(self, p):
-        return self.r.rand() < p
+class Draw(Choices):
+    def order(self, n):
+        return list(super().order(n))  # as the text has it
 
     def shape(self, least=0, most=3):
         return tuple(self.one([1, 2, 3, 4, 5, 8, 17]) for _ in range(self.between(least, most)))
-
-    def order(self, n):
-        return [int(i) for i in self.r.permutation(n)]
 
     def values(self, kind, shape, special=0.3, low=None, high=None):
         d = NUMPY[kind]

@@ -350,6 +350,23 @@ graph "column" (%0 "image": f32[1,1,28,28]) {
 EOF
 has_bits_of_xrun column 784 y
 
+# A function that nothing but a product calls, in its last step; whole numbers that become floats by a factor.
+cat >after.xir <<EOF
+graph "after" (%0 "image": f32[1,1,28,28]) {
+  %c0 = const f32[28,4] {$(seq -s ', ' -f %.3f 0.001 0.001 0.112)}
+  %c1 = const i64[2] {28, 28}
+  %c2 = const f32[] {0.03}
+  %1 = reshape(%0, %c1)
+  %2 = matmul(%1, %c0)
+  %3 = tanh(%2)
+  %4 = cast(%1) {to=6}
+  %5 = cast(%4) {to=1}
+  %6 = mul(%5, %c2)
+  return(%3, %6)
+} outputs("y", "z")
+EOF
+has_bits_of_xrun after 448,3136 y z
+
 # A Fourier transform of complex numbers turns their parts: a line that is divided, and short lines.
 cat >spectrum.xir <<'EOF'
 graph "spectrum" (%0 "image": f32[1,1,28,28]) {

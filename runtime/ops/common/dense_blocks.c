@@ -11,13 +11,7 @@
 #define TIMES(x, y)  ((x) * (y))
 #define SIZE_OF(x)   fabs(x)
 #include "runtime/ops/common/dense_blocks.inc"
-#undef T
-#undef PARTS
-#undef TYPED
-#undef CONJUGATE
-#undef REAL_PART
-#undef TIMES
-#undef SIZE_OF
+
 #define T            double complex
 #define PARTS        2
 #define TYPED(name)  complex_##name
@@ -26,13 +20,6 @@
 #define TIMES(x, y)  dense_times(x, y)
 #define SIZE_OF(x)   (fabs(creal(x)) + fabs(cimag(x))) /* what LAPACK compares */
 #include "runtime/ops/common/dense_blocks.inc"
-#undef T
-#undef PARTS
-#undef TYPED
-#undef CONJUGATE
-#undef REAL_PART
-#undef TIMES
-#undef SIZE_OF
 
 int64_t dense_cholesky_block(int parts, double *a, int64_t pitch, int64_t n, bool stops)
 {

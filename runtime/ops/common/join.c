@@ -2,18 +2,22 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* y = value of a, what is there, and b, the update. */
+/* y = value of a, what is there, and b, what is joined. */
+#define JOIN_LOOP(ys, xs, T, value)                                                                \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        const T a = y[i * (ys)], b = x[i * (xs)];                                                  \
+        y[i * (ys)] = value;                                                                       \
+    }
+/* Of words, neighbours apart: vectors are made of them. */
 #define JOIN(name, T, value)                                                                       \
-    static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
+    static void name(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)                \
     {                                                                                              \
-        T *y = (T *)(void *)to;                                                                    \
-        const T *x = (const T *)(const void *)from;                                                \
-        if (ys == 1 && xs == 1)                                                                    \
-            ys = xs = 1; /* known, so that vectors are made of it */                               \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const T a = y[i * ys], b = x[i * xs];                                                  \
-            y[i * ys] = value;                                                                     \
-        }                                                                                          \
+        T *y = to;                                                                                 \
+        const T *x = from;                                                                         \
+        if (sizeof(T) == 4 && ys == 1 && xs == 1)                                                  \
+            JOIN_LOOP(1, 1, T, value)                                                              \
+        else                                                                                       \
+            JOIN_LOOP(ys, xs, T, value)                                                            \
     }
 JOIN(join_add_f32, float, a + b)
 JOIN(join_add_f64, double, a + b)
@@ -25,34 +29,36 @@ JOIN(join_mul_32, uint32_t, a *b)
 JOIN(join_max_f32, float, JOINED_MAX(a, b))
 JOIN(join_max_f64, double, JOINED_MAX(a, b))
 JOIN(join_max_i32, int32_t, a > b ? a : b)
+JOIN(join_max_u32, uint32_t, a > b ? a : b)
 JOIN(join_min_f32, float, JOINED_MIN(a, b))
 JOIN(join_min_f64, double, JOINED_MIN(a, b))
 JOIN(join_min_i32, int32_t, a < b ? a : b)
+JOIN(join_min_u32, uint32_t, a < b ? a : b)
 
 /* By way of f32, in which the sum of two is rounded as it would have been at once. */
-static __attribute__((noinline)) void add_short(char *to, int64_t ys, const char *from, int64_t xs, int64_t n,
+static __attribute__((noinline)) void add_short(void *to, int64_t ys, const void *from, int64_t xs, int64_t n,
                                                 enum kernel_convert widen, enum kernel_convert round)
 {
     enum { CHUNK = 64 };
     const struct kernel_table *k = kernels_get();
-    uint16_t *y = (uint16_t *)(void *)to;
-    const uint16_t *x = (const uint16_t *)(const void *)from;
+    uint16_t *y = to;
+    const uint16_t *x = from;
     float a[CHUNK], b[CHUNK];
     for (int64_t i = 0; i < n; i += CHUNK) {
         const int64_t some = n - i < CHUNK ? n - i : CHUNK;
         k->convert[widen](a, 1, y + i * ys, ys, (size_t)some);
         k->convert[widen](b, 1, x + i * xs, xs, (size_t)some);
-        join_add_f32((char *)a, 1, (const char *)b, 1, some);
+        join_add_f32(a, 1, b, 1, some);
         k->convert[round](y + i * ys, ys, a, 1, (size_t)some);
     }
 }
 
-static void join_add_f16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+static void join_add_f16(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)
 {
     add_short(to, ys, from, xs, n, CONVERT_f32_from_f16, CONVERT_f16_from_f32);
 }
 
-static void join_add_bf16(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)
+static void join_add_bf16(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)
 {
     add_short(to, ys, from, xs, n, CONVERT_f32_from_bf16, CONVERT_bf16_from_f32);
 }
@@ -62,12 +68,15 @@ static const struct {
     int dtype;
     join_fn *join;
 } joins[] = {
-    {OP_add, DT_F32, join_add_f32},   {OP_add, DT_F64, join_add_f64}, {OP_add, DT_I32, join_add_32},
-    {OP_add, DT_U32, join_add_32},    {OP_add, DT_I64, join_add_64},  {OP_add, DT_U64, join_add_64},
-    {OP_add, DT_F16, join_add_f16},   {OP_add, DT_BF16, join_add_bf16}, {OP_mul, DT_F32, join_mul_f32},
-    {OP_mul, DT_F64, join_mul_f64},   {OP_mul, DT_I32, join_mul_32},  {OP_mul, DT_U32, join_mul_32},
-    {OP_max, DT_F32, join_max_f32},   {OP_max, DT_F64, join_max_f64}, {OP_max, DT_I32, join_max_i32},
-    {OP_min, DT_F32, join_min_f32},   {OP_min, DT_F64, join_min_f64}, {OP_min, DT_I32, join_min_i32},
+    {OP_add, DT_F32, join_add_f32}, {OP_add, DT_F64, join_add_f64}, {OP_add, DT_I32, join_add_32},
+    {OP_add, DT_U32, join_add_32},  {OP_add, DT_I64, join_add_64},  {OP_add, DT_U64, join_add_64},
+    {OP_add, DT_F16, join_add_f16}, {OP_add, DT_BF16, join_add_bf16},
+    {OP_mul, DT_F32, join_mul_f32}, {OP_mul, DT_F64, join_mul_f64}, {OP_mul, DT_I32, join_mul_32},
+    {OP_mul, DT_U32, join_mul_32},
+    {OP_max, DT_F32, join_max_f32}, {OP_max, DT_F64, join_max_f64}, {OP_max, DT_I32, join_max_i32},
+    {OP_max, DT_U32, join_max_u32},
+    {OP_min, DT_F32, join_min_f32}, {OP_min, DT_F64, join_min_f64}, {OP_min, DT_I32, join_min_i32},
+    {OP_min, DT_U32, join_min_u32},
 };
 
 join_fn *join_of(enum op op, int dtype)
@@ -80,10 +89,10 @@ join_fn *join_of(enum op op, int dtype)
 
 /* Rows of f32 by the kernels for columns that are reduced: what is there is the sum or extreme so far. */
 #define JOIN_ROW(name, f)                                                                          \
-    static void name(char *to, int64_t ys, const char *from, int64_t xs, int64_t n)                \
+    static void name(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)                \
     {                                                                                              \
         (void)ys, (void)xs;                                                                        \
-        kernels_get()->reduce_columns[f]((float *)(void *)to, (const float *)(const void *)from, 0, 1, (size_t)n); \
+        kernels_get()->reduce_columns[f](to, from, 0, 1, (size_t)n);                               \
     }
 JOIN_ROW(add_row, REDUCE_sum)
 JOIN_ROW(max_row, REDUCE_max)

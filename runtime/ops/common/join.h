@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* n elements: y = y op x, rounded to the type; steps in elements. */
-typedef void join_fn(char *y, int64_t y_step, const char *x, int64_t x_step, int64_t n);
+typedef void join_fn(void *y, int64_t y_step, const void *x, int64_t x_step, int64_t n);
 
 /* Extremes of floats are NaN where either is; of two zeros it is b, the update. */
 #define JOINED_MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))

@@ -250,16 +250,16 @@ static bool multiply_small_i64(int64_t m, int64_t n, int64_t k, const int64_t *a
     if (most_a && most_b && (most_a >= whole || most_b >= whole || most_a > whole / most_b / (uint64_t)k))
         return false;
     double *copy = malloc(sizeof *copy * (size_t)(m * k + k * n));
-    for (int64_t i = 0; copy && i < m * k; i++)
+    if (!copy)
+        return false;
+    for (int64_t i = 0; i < m * k; i++)
         copy[i] = (double)a[i];
-    for (int64_t i = 0; copy && i < k * n; i++)
+    for (int64_t i = 0; i < k * n; i++)
         copy[m * k + i] = (double)b[i];
-    if (copy)
-        multiply_f64(m, n, k, copy, copy + m * k, (double *)(void *)y);
-    if (copy)
-        f64_to_i64(y, m * n);
+    multiply_f64(m, n, k, copy, copy + m * k, (double *)(void *)y);
+    f64_to_i64(y, m * n);
     free(copy);
-    return copy != NULL;
+    return true;
 }
 
 void multiply_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)

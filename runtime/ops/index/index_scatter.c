@@ -12,21 +12,28 @@
 
 static const struct {
     const char *name;
-    enum op op; /* how an update meets what is there; OP_COUNT: it replaces it */
+    enum op op; /* OP_COUNT: an update replaces what is there */
 } reductions[] = {
     {"none", OP_COUNT}, {"add", OP_add}, {"mul", OP_mul}, {"max", OP_max}, {"min", OP_min}};
 
-static bool reduction_of(struct diag *d, const struct attrs *attrs, int dtype, enum op *op)
+/* How an update meets what is there. */
+struct scatter_rule {
+    enum op op;    /* as in the table */
+    join_fn *join; /* NULL: the operator's scalar function does */
+};
+
+static bool reduction_of(struct diag *d, const struct attrs *attrs, int dtype, struct scatter_rule *r)
 {
     struct str name = attr_str(attrs, "reduction", "none");
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
         if (strlen(reductions[i].name) != name.n || memcmp(reductions[i].name, name.p, name.n))
             continue;
-        *op = reductions[i].op;
-        if (*op == OP_COUNT)
+        enum op op = reductions[i].op;
+        *r = (struct scatter_rule){op, join_of(op, dtype)};
+        if (op == OP_COUNT)
             return true;
         int class = dtype_class(dtype);
-        const struct ew_row *row = ew_row(*op);
+        const struct ew_row *row = ew_row(op);
         if (class == DTC_FLOAT                       ? row->fn != NULL
             : class == DTC_SINT                      ? row->sn != NULL
             : class == DTC_UINT || class == DTC_BOOL ? row->un != NULL
@@ -65,22 +72,21 @@ static void combine(enum op op, struct tensor *z, int64_t to, const struct tenso
     }
 }
 
-static void write_run(enum op op, struct tensor *z, int64_t to, const struct tensor *u,
+static void write_run(const struct scatter_rule *r, struct tensor *z, int64_t to, const struct tensor *u,
                       int64_t from, int64_t n)
 {
     size_t bytes = dtype_bytes(z->dtype);
-    if (op == OP_COUNT && n == 1 && bytes == 4)
+    if (r->op == OP_COUNT && n == 1 && bytes == 4)
         ((uint32_t *)z->data)[to] = ((const uint32_t *)u->data)[from];
-    else if (op == OP_COUNT && n > 0)
+    else if (r->op == OP_COUNT && n > 0)
         memcpy((char *)z->data + (size_t)to * bytes, (const char *)u->data + (size_t)from * bytes,
                (size_t)n * bytes);
-    if (op == OP_COUNT || n <= 0)
+    if (r->op == OP_COUNT || n <= 0)
         return;
-    join_fn *join = join_of(op, z->dtype);
-    if (join)
-        join((char *)z->data + (size_t)to * bytes, 1, (const char *)u->data + (size_t)from * bytes, 1, n);
-    for (int64_t i = 0; !join && i < n; i++)
-        combine(op, z, to + i, u, from + i);
+    if (r->join)
+        r->join((char *)z->data + (size_t)to * bytes, 1, (const char *)u->data + (size_t)from * bytes, 1, n);
+    for (int64_t i = 0; !r->join && i < n; i++)
+        combine(r->op, z, to + i, u, from + i);
 }
 
 static bool start_from(struct op_call *c)
@@ -93,14 +99,14 @@ static bool start_from(struct op_call *c)
 
 static bool infer_scatter(struct infer *f)
 {
-    enum op op;
+    struct scatter_rule r;
     if (!dtype_is_int(f->in[1].dtype))
         return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[1].dtype));
     if (f->in[2].dtype != f->in[0].dtype)
         return fail(f->d, "updates are %s, expected %s", dtype_name(f->in[2].dtype),
                     dtype_name(f->in[0].dtype));
     f->out[0] = f->in[0];
-    return reduction_of(f->d, f->attrs, f->in[0].dtype, &op);
+    return reduction_of(f->d, f->attrs, f->in[0].dtype, &r);
 }
 
 /* ---- scatter_elements ---- */
@@ -131,9 +137,9 @@ bool eval_scatter_elements(struct op_call *c)
     const struct tensor *indices = c->in[1];
     struct tensor *z = c->out[0];
     int axis = call_axis(c, "axis", 0, z->rank);
-    enum op op;
+    struct scatter_rule r;
     struct walk w;
-    if (!reduction_of(c->env->d, c->attrs, z->dtype, &op) || !start_from(c))
+    if (!reduction_of(c->env->d, c->attrs, z->dtype, &r) || !start_from(c))
         return false;
     walk_dims(&w, z->rank, indices->dims, 2);
     dense_strides(z->rank, z->dims, w.stride[1]);
@@ -148,7 +154,7 @@ bool eval_scatter_elements(struct op_call *c)
             if (!index_places(c, indices, from, m, n, place))
                 return false;
             for (int64_t k = 0; k < m; k++)
-                write_run(op, z, to + k * w.step[1] + place[k] * step, c->in[2], from + k, 1);
+                write_run(&r, z, to + k * w.step[1] + place[k] * step, c->in[2], from + k, 1);
         }
     return own_strings(c, 0);
 }
@@ -184,7 +190,7 @@ bool infer_scatter_nd(struct infer *f)
 }
 
 /* Along an axis that is not the first: a run in each block before it. */
-static bool scatter_along(struct op_call *c, int axis, enum op op)
+static bool scatter_along(struct op_call *c, int axis, const struct scatter_rule *r)
 {
     const struct tensor *indices = c->in[1];
     struct tensor *z = c->out[0];
@@ -194,7 +200,7 @@ static bool scatter_along(struct op_call *c, int axis, enum op op)
         if (!index_place(c, indices, i, n, &k))
             return false;
         for (int64_t b = 0; b < blocks; b++)
-            write_run(op, z, (b * n + k) * run, c->in[2], (i * blocks + b) * run, run);
+            write_run(r, z, (b * n + k) * run, c->in[2], (i * blocks + b) * run, run);
     }
     return own_strings(c, 0);
 }
@@ -206,11 +212,11 @@ bool eval_scatter_nd(struct op_call *c)
     int depth = (int)indices->dims[indices->rank - 1];
     int64_t rows = dims_product(indices->dims, 0, indices->rank - 1);
     int64_t row = dims_product(z->dims, depth, z->rank);
-    enum op op;
-    if (!reduction_of(c->env->d, c->attrs, z->dtype, &op) || !start_from(c))
+    struct scatter_rule r;
+    if (!reduction_of(c->env->d, c->attrs, z->dtype, &r) || !start_from(c))
         return false;
     if (attr_int(c->attrs, "axis", 0))
-        return scatter_along(c, (int)attr_int(c->attrs, "axis", 0), op);
+        return scatter_along(c, (int)attr_int(c->attrs, "axis", 0), &r);
     for (int64_t i = 0; i < rows; i++) {
         int64_t at = 0, k;
         for (int d = 0; d < depth; d++) {
@@ -218,7 +224,7 @@ bool eval_scatter_nd(struct op_call *c)
                 return false;
             at = at * z->dims[d] + k;
         }
-        write_run(op, z, at * row, c->in[2], i * row, row);
+        write_run(&r, z, at * row, c->in[2], i * row, row);
     }
     return own_strings(c, 0);
 }

@@ -1,61 +1,17 @@
 #include "runtime/ops/xla/xla_window.h"
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/ops/common/join.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <string.h>
 
 /* ---- one tap over all windows that it lies in ---- */
 
-#define KEEP_MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
-#define KEEP_MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
-
-#define ROW(name, T, result)                                                                       \
-    static void name(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)                \
-    {                                                                                              \
-        T *y = to;                                                                                 \
-        const T *x = from;                                                                         \
-        if (ys == 1 && xs == 1)                                                                    \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T a = y[i], b = x[i];                                                              \
-                y[i] = result;                                                                     \
-            }                                                                                      \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T a = y[i * ys], b = x[i * xs];                                                    \
-                y[i * ys] = result;                                                                \
-            }                                                                                      \
-    }
-ROW(add_f32, float, a + b)
-ROW(mul_f32, float, a *b)
-ROW(max_f32, float, KEEP_MAX(a, b))
-ROW(min_f32, float, KEEP_MIN(a, b))
-ROW(add_32, uint32_t, a + b)
-ROW(mul_32, uint32_t, a *b)
-ROW(max_i32, int32_t, KEEP_MAX(a, b))
-ROW(min_i32, int32_t, KEEP_MIN(a, b))
-ROW(max_u32, uint32_t, KEEP_MAX(a, b))
-ROW(min_u32, uint32_t, KEEP_MIN(a, b))
-
-typedef void (*row_fn)(void *y, int64_t ys, const void *x, int64_t xs, int64_t n);
-
-static const struct {
-    int dtype;
-    enum op op;
-    row_fn run;
-} rows[] = {
-    {DT_F32, OP_add, add_f32}, {DT_F32, OP_mul, mul_f32}, {DT_F32, OP_max, max_f32},
-    {DT_F32, OP_min, min_f32}, {DT_I32, OP_add, add_32},  {DT_I32, OP_mul, mul_32},
-    {DT_I32, OP_max, max_i32}, {DT_I32, OP_min, min_i32}, {DT_U32, OP_add, add_32},
-    {DT_U32, OP_mul, mul_32},  {DT_U32, OP_max, max_u32}, {DT_U32, OP_min, min_u32},
-};
-
-static row_fn find_row(int dtype, enum op op)
+/* Of words: all arrays here are of them, or become so. */
+static join_fn *find_row(int dtype, enum op op)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].dtype == dtype && rows[i].op == op)
-            return rows[i].run;
-    return NULL;
+    return dtype_bytes(dtype) == 4 ? join_of(op, dtype) : NULL;
 }
 
 static bool no_base(const struct window_frame *f)
@@ -146,7 +102,7 @@ static bool combine_rows(const struct window_frame *f, enum op op, const struct 
     return true;
 }
 
-static void combine_tap(const struct window_frame *f, const int64_t *tap, enum op op, row_fn run,
+static void combine_tap(const struct window_frame *f, const int64_t *tap, enum op op, join_fn *run,
                         const struct tensor *x, struct tensor *y)
 {
     struct walk w;
@@ -184,7 +140,7 @@ static void round_elements(enum kernel_convert to, float *y, int64_t n)
         kernels_get()->convert[to](y, 1, y, 1, (size_t)n);
 }
 
-static void combine_running(int axis, bool down, row_fn run, enum kernel_convert rounding, const struct tensor *x,
+static void combine_running(int axis, bool down, join_fn *run, enum kernel_convert rounding, const struct tensor *x,
                             struct tensor *y)
 {
     int64_t outer = 1, inner = 1, n = x->dims[axis];
@@ -206,7 +162,7 @@ static void combine_running(int axis, bool down, row_fn run, enum kernel_convert
 }
 
 /* Tap after tap over as much of the first dims, those that no window reaches across, as caches hold. */
-static void combine_taps(const struct window_frame *f, enum op op, row_fn run, enum kernel_convert rounding,
+static void combine_taps(const struct window_frame *f, enum op op, join_fn *run, enum kernel_convert rounding,
                          const struct tensor *x, struct tensor *y)
 {
     enum { CACHED = 4096 }; /* elements of y */
@@ -232,7 +188,7 @@ static void combine_taps(const struct window_frame *f, enum op op, row_fn run, e
 static bool combine_all(const struct window_frame *f, enum op op, enum kernel_convert rounding,
                         const struct tensor *x, struct tensor *y)
 {
-    row_fn run = find_row(x->dtype, op);
+    join_fn *run = find_row(x->dtype, op);
     bool down = false;
     if (!run || !no_base(f))
         return false;
