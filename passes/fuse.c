@@ -309,6 +309,19 @@ static void collect(struct fuser *f, struct node *first)
     }
 }
 
+/* What strict targets reduce is rounded as it is stored, where that is all that is done with it. */
+static bool is_rounded(const struct fuser *f, struct node *n)
+{
+    const struct node *cast = f->o->strict_target && reduces_together(n) ? value_only_user(n->out[0]) : NULL;
+    return cast && cast->op == OP_cast && cast->parent == n->parent && is_elementwise(f->o, cast);
+}
+
+static void collect_rounded(struct fuser *f, struct node *n)
+{
+    f->nodes[0] = n, f->nodes[1] = value_only_user(n->out[0]);
+    f->n = 2;
+}
+
 /* The greatest or least of all elements. */
 static bool is_extreme(const struct fuser *f, const struct node *n)
 {
@@ -456,6 +469,8 @@ static bool fuse_region(struct fuser *f, struct region *r)
                 return false;
         if (is_extreme(f, n))
             collect_extremes(f, n);
+        else if (is_rounded(f, n))
+            collect_rounded(f, n);
         else if (is_anchor(f->o, n) || (is_elementwise(f->o, n) && !waits(f, n)))
             collect(f, n);
         else

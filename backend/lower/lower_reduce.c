@@ -273,6 +273,13 @@ const void *plan_reduce(struct lowering *l, const struct group *g)
     return arena_copy(&l->g->arena, &r, sizeof r);
 }
 
+/* On strict targets the reduction's own instruction rounds what it stores, where that is all that follows. */
+static struct value *stored_result(const struct group *g)
+{
+    bool rounds = g->l->m->strict && g->n == 2 && g->nodes[1]->op == OP_cast && g->nresults == 1;
+    return g->n == 1 || (rounds && g->results[0] == g->nodes[1]->out[0]) ? g->nodes[g->n - 1]->out[0] : NULL;
+}
+
 enum lowered lower_reduce(struct lowering *l, struct node *whole)
 {
     struct group g = group_of(l, whole);
@@ -285,12 +292,12 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     make_grid(&r, &k);
     covers(&r, n, &e);
     bool known = dim_is_const(r.elements), divide = r.kind->mean && !known;
-    struct ap result = epilogue_pattern(&e, n->out[0]), at = result;
+    struct value *stored = stored_result(&g);
+    bool direct = stored && !divide && r.kind->finish == OP_identity;
+    struct ap result = stored ? epilogue_pattern(&e, stored) : (struct ap){0};
     if (r.tiled < 0)
-        ap_push(&at, 1, 1), result = at;
-    bool direct = g.n == 1 && !divide && r.kind->finish == OP_identity;
-    if (!direct)
-        at = accumulator_tile(&k, &r);
+        ap_push(&result, 1, 1);
+    struct ap at = direct ? result : accumulator_tile(&k, &r);
     if (!known)
         emit_memset(&k, (struct memset){.dst = at, .value = r.kind->start});
     struct ap from = source(l, &r, value_slot(l, n->in[0]));
@@ -305,7 +312,7 @@ enum lowered lower_reduce(struct lowering *l, struct node *whole)
     if (r.kind->finish != OP_identity)
         emit_activation(
             &k, (struct activation){.dst = at, .src = at, .factor = 1, .f = r.kind->finish});
-    if (g.n > 1)
+    if (!stored)
         epilogue_emit(&e, at);
     else if (!direct)
         emit_copy(&k, result, at);

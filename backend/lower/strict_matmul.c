@@ -7,6 +7,7 @@
 #include "backend/lower/norm.h"
 #include "backend/lower/plan.h"
 #include "backend/lower/product.h"
+#include "backend/lower/reduce.h"
 #include "backend/lower/strict_bias.h"
 
 #include <string.h>
@@ -137,6 +138,25 @@ struct job {
     struct strict_matmul m; /* of the first, with the parts of all */
 };
 
+/* What has channels over partitions, whatever the layout of its result in HBM. */
+static bool has_channels_over_partitions(const struct lowering *l, const struct node *n)
+{
+    enum op op = n->op == OP_fused ? n->regions[0]->first->op : n->op;
+    return decision_of(l, n)->plan &&
+           (op == OP_conv || op == OP_average_pool || op == OP_max_pool || reduction_kind(op));
+}
+
+/* Whether the value, seen through views, is made as one column: k over partitions. */
+static bool is_column(struct lowering *l, const struct value *v, dim_t k)
+{
+    while (v->def && op_infos[v->def->op].flags & OPF_VIEW)
+        v = outer_value(l, v->def->in[0]);
+    bool column = v->def && has_layout(l, v) && has_channels_over_partitions(l, v->def);
+    for (int i = 0; column && i < v->type.rank; i++)
+        column = v->type.dims[i] == 1 || v->type.dims[i] == k;
+    return column;
+}
+
 static void find_groups(struct job *j, struct node *n)
 {
     struct strict_product *p = &j->m.p;
@@ -158,6 +178,7 @@ static void find_groups(struct job *j, struct node *n)
     p->turned = decision_of(j->l, j->whole)->turned;
     if (is_turned(j->l, j->m.a))
         p->a_k = p->rows, p->a_row = 1;
+    p->columns = p->rows == 1 && j->m.nbatch == 0 && p->a_k == 1 && is_column(j->l, j->m.a, p->k);
 }
 
 /* After the tiles have sizes: weights are packed for them. */

@@ -233,7 +233,7 @@ static void load_rows(struct emission *e, int var_k)
 {
     const struct strict_product *p = e->p;
     struct kernel_builder *k = e->k;
-    if (p->a_k == 1 && p->unrolled) {
+    if (product_turns_rows(p) && p->unrolled) {
         struct ap rows = p->a;
         cover_push(k->p, &rows, &p->row, p->a_row, p->rows);
         ap_push(&rows, 1, p->k);
@@ -341,7 +341,7 @@ static void load_group(struct emission *e, const struct turned *t)
 {
     struct strict_product *p = e->p;
     struct ap rows[MAX_ROW_TILES];
-    for (int i = 0; p->a_k == 1 && i < t->n; i++) {
+    for (int i = 0; product_turns_rows(p) && i < t->n; i++) {
         p->row.at = (t->first + i) * p->row.tile;
         rows[i] = p->a;
         cover_push(e->k->p, &rows[i], &p->row, p->a_row, p->rows);
@@ -350,7 +350,7 @@ static void load_group(struct emission *e, const struct turned *t)
         rows[i].dim[1].step = 1;
     }
     for (int i = 0; i < blocks_of(p); i++) {
-        if (p->a_k == 1) {
+        if (product_turns_rows(p)) {
             transpose_group(e, rows, t, i);
             continue;
         }
@@ -461,7 +461,7 @@ static void multiply_unrolled(struct emission *e, product_finish *finish, void *
     }
     for (int r = 0; r < p->row_tiles; r++) {
         p->row.at = r * p->row.tile;
-        if (p->a_k == 1)
+        if (product_turns_rows(p))
             load_rows(e, -1);
         else
             take_columns(e, r);
@@ -494,7 +494,7 @@ void strict_product_emit(struct kernel_builder *k, struct strict_product *p, pro
         widest = tiles_together(k->m, p) * p->row.tile;
     for (int i = 0; i < e.nbanks; i++) {
         e.sums[i] = kernel_tile(k, MEM_PSUM, DT_F32, high, widest);
-        if (p->unrolled && p->a_k == 1)
+        if (p->unrolled && product_turns_rows(p))
             e.transposed[i] = kernel_tile(k, MEM_PSUM, turned_type(p->a.dtype), p->block, k->m->psum_bank / 4);
     }
     if (p->unrolled)

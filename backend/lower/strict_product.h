@@ -33,6 +33,7 @@ struct strict_product {
     dim_t block;   /* of k */
     bool unrolled; /* k is known: all its blocks at once, else in a loop */
     bool turned;   /* the result is (output channels, rows) */
+    bool columns;  /* rows come as (k, rows) though k is what lies side by side: so they are left on chip */
     bool whole;    /* an instance has all output channels of its rows, and goes on with whole rows */
     int nparts;    /* several, as `whole`, are those of an instance one after the other */
     struct product_part part[MAX_MATRICES];
@@ -50,6 +51,11 @@ int packed_weights(struct lowering *l, const struct strict_product *p, const str
 typedef void product_finish(void *user, const struct strict_product *p, int part, struct ap result);
 void strict_product_emit(struct kernel_builder *k, struct strict_product *p, product_finish *finish,
                          void *user);
+/* Whether the Tensor engine has to turn the rows. */
+static inline bool product_turns_rows(const struct strict_product *p)
+{
+    return p->a_k == 1 && !p->columns;
+}
 /* What tiles of rows of that type are when the Tensor engine turns them: moved, not summed, so that 16 bits stay as
  * they are. */
 static inline int turned_type(int dtype)
