@@ -9,8 +9,8 @@
  *            rounded, or nothing, and the backend rounds them for processors that sum bf16 directly
  *            faster still; those whose filters have few terms in a row, or that make one
  *            channel, keep them as well.
- *            Depthwise convolutions keep FP32 weights. Of recurrent layers, constant weights of the
- *            state are rounded.
+ *            On a CPU depthwise convolutions keep FP32 weights. Of recurrent layers, constant
+ *            weights of the state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32 (pass widen).
  *
  * What a tensor's size is computed from stays as it is (size_sources.h): a rounded size is another one.
@@ -269,7 +269,7 @@ static int product_operands(const struct node *n)
     return 0;
 }
 
-/* A depthwise convolution runs on the Vector engine, not as a product. */
+/* On a CPU a depthwise convolution runs on the Vector engine, not as a product. */
 static bool is_depthwise(const struct node *n)
 {
     return n->op == OP_conv && attr_int(&n->attrs, "group", 1) > 1 && n->in[1]->type.rank > 1 &&
@@ -282,8 +282,8 @@ static bool depthwise_rounds(const struct caster *c, const struct node *n)
 {
     enum { MIN_CHANNELS = 16 };
     const struct value *x = n->in[0], *w = n->in[1];
-    return c->o->cast_type == DT_BF16 && !c->o->strict_target && w->constant &&
-           w->constant->dims[0] >= MIN_CHANNELS && x->def && value_only_user(x) == n;
+    return c->o->cast_type == DT_BF16 && w->constant && w->constant->dims[0] >= MIN_CHANNELS && x->def &&
+           value_only_user(x) == n;
 }
 
 static bool cast_depthwise(struct caster *c, struct node *n)
@@ -388,7 +388,7 @@ static bool cast_product(struct caster *c, struct node *n)
     for (int i = 0; i < operands; i++)
         if (!is_f32(n->in[i]))
             return true;
-    if (is_depthwise(n))
+    if (is_depthwise(n) && !c->o->strict_target)
         return cast_depthwise(c, n);
     if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
         return true; /* integers of 8 bits are numbers of bf16 */

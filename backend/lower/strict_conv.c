@@ -4,8 +4,10 @@
  *
  * Each filter tap multiplies the same tile of the image from another start and accumulates in PSUM,
  * chunk by chunk of as many channels as there are partitions. A run of results goes over the ends of rows: what lies
- * between rows is computed and dropped. Depthwise convolutions have nothing to contract: the Vector engine adds up taps
- * that the Scalar engine has multiplied.
+ * between rows is computed and dropped. Depthwise convolutions have nothing to contract. Of 16-bit types the Tensor
+ * engine multiplies all the same, by matrices that have a tap's weights on their diagonal and zeros elsewhere: what is
+ * not finite in a channel makes the same pixels of others no numbers then. FP32, which it multiplies at a quarter of
+ * its rate, stays apart: the Vector engine adds up taps that the Scalar engine has multiplied.
  */
 #include "backend/lower/conv.h"
 #include "backend/lower/lazy_constants.h"
@@ -27,8 +29,10 @@ struct strict_conv {
     int64_t taps, tap_columns;               /* products of a window, and of a row of it */
     int64_t out_channels, out_tile, blocks; /* output channels: of one group */
     int64_t together;                     /* blocks of output channels in an instance */
+    bool diagonal;                        /* depthwise, by products: a block is a chunk */
     int64_t first_row;                    /* of results, of the part of a folded image that is in the tile */
     int weights; /* slot: [block][channel of a chunk][chunk][tap][out]; depthwise [channel][tap] */
+    int identity; /* slot, where they are diagonal */
     int weight_tile[MAX_TOGETHER];
     int var_n, var_block, var_band, var_column;
 };
@@ -60,6 +64,7 @@ struct blocked {
     int64_t kh, kw, tap_columns; /* of the window; products of a row of it */
     int64_t rows, columns;       /* of the window over partitions, in parts of `step` partitions each */
     int64_t step, row_step, column_step; /* parts from row to row, and from column to column */
+    int64_t spread;                      /* whether they are of a depthwise filter, zero between channels */
 };
 
 /* Which weight of an output channel's partition p of a chunk has in a product; -1: none. */
@@ -85,11 +90,13 @@ static bool block_weights(const struct constant_maker *maker, int64_t block, voi
         for (int64_t c = 0; c < b->chunks; c++)
             for (int64_t t = 0; t < b->taps; t++)
                 for (int64_t o = 0; o < b->tile; o++, at += size) {
-                    int64_t from = weight_of(b, p, c, t), out = first + o;
+                    int64_t from = weight_of(b, p, c, t), out = first + o, start = (above + out) * weights;
+                    if (b->spread) /* a channel has weights of its own */
+                        start = 0, from = from / (b->kh * b->kw) == out ? from : -1;
                     if (from < 0 || out >= b->out_channels)
                         memset(at, 0, size);
                     else
-                        memcpy(at, (const char *)w->data + size * (size_t)((above + out) * weights + from), size);
+                        memcpy(at, (const char *)w->data + size * (size_t)(start + from), size);
                 }
     return true;
 }
@@ -119,7 +126,8 @@ static int block_slot(struct lowering *l, const struct strict_conv *s, const cha
                           .columns = image_tap_columns(&s->m),
                           .step = s->m.folds ? c->in_group : s->m.stack_step ? s->m.stack_step : s->m.chunk,
                           .row_step = s->m.stack_step ? s->m.stack_cols : 1,
-                          .column_step = s->m.folds ? s->m.folds : 1};
+                          .column_step = s->m.folds ? s->m.folds : 1,
+                          .spread = c->w->dims[1] != c->in_group};
     int64_t dims[4] = {s->blocks, b->chunk, b->chunks, b->taps * b->tile};
     struct tensor shape = tensor_view(c->w->dtype, 4, dims, NULL);
     return lazy_constant(l, &b->lazy, c->weights, s->blocks, &shape, name);
@@ -216,7 +224,7 @@ static int64_t weight_row(const struct strict_conv *s)
 /* Chunks of which the tile holds weights. */
 static int64_t weight_chunks(const struct strict_conv *s)
 {
-    return s->m.resident ? s->m.chunks : 1;
+    return s->m.resident && !s->diagonal ? s->m.chunks : 1;
 }
 
 /* The tile of weights: (channel, tap, out), of all chunks where the image is resident. */
@@ -227,7 +235,7 @@ static struct ap weights_at(struct strict_conv *s, int64_t block, int var_chunk)
     ap_push(&a, weight_chunks(s) * weight_row(s), image_partitions(&s->m));
     if (var_chunk >= 0)
         ap_clip(s->k->p, &a, 0, var_chunk, s->m.chunk, s->m.channels);
-    if (var_chunk >= 0 && s->m.resident)
+    if (var_chunk >= 0 && s->m.resident && !s->diagonal)
         ap_move(s->k->p, &a, var_chunk, weight_row(s));
     return a;
 }
@@ -235,7 +243,7 @@ static struct ap weights_at(struct strict_conv *s, int64_t block, int var_chunk)
 /* Clips the last dim to the output channels there are. Blocks that are together are whole. */
 static void clip_out_channels(struct strict_conv *s, struct ap *a)
 {
-    if (s->c->group == 1 && s->together == 1)
+    if ((s->c->group == 1 && s->together == 1) || s->diagonal)
         ap_clip(s->k->p, a, a->rank - 1, s->var_block, s->out_tile, s->out_channels);
 }
 
@@ -289,7 +297,7 @@ static void multiply_chunk(struct strict_conv *s, struct ap psum, int64_t run, i
         ap_push(&moving, s->m.along, run);
         moving.dim[moving.rank++] = x.dim[0];
         struct affine accumulate = affine_number(t > 0);
-        if (var_chunk >= 0)
+        if (var_chunk >= 0 && !s->diagonal)
             accumulate = affine_variable(s->k->p, t > 0, var_chunk, 1);
         emit_nc_matmul(
             s->k, (struct nc_matmul){
@@ -316,10 +324,10 @@ static void emit_block(struct strict_conv *s, int64_t block)
         if (space.dim[i].var >= 0)
             ap_clip(k->p, &result, i, space.dim[i].var, space.dim[i].factor, space.dim[i].limit);
     }
-    int chunk = loop_over(k, m->chunks);
-    if (!m->resident)
+    int chunk = s->diagonal ? -1 : loop_over(k, m->chunks);
+    if (!m->resident && !s->diagonal)
         load_chunk(s, chunk);
-    multiply_chunk(s, psum, run, block, chunk);
+    multiply_chunk(s, psum, run, block, s->diagonal ? s->var_block : chunk);
     end_loop(k, chunk);
     epilogue_emit(&e, result);
 }
@@ -374,6 +382,56 @@ static void emit_folded(struct strict_conv *s)
 
 /* ---- depthwise ---- */
 
+static const char identity_name[] = "identity";
+
+/* Ones on the diagonal, for all kernels that multiply in that type. */
+static int identity_slot(struct lowering *l, int dtype)
+{
+    int64_t n = l->m->partitions, dims[] = {n, n};
+    for (int i = 0; i < l->p->nslots; i++)
+        if (l->p->slots[i].name == identity_name && l->p->slots[i].type.dtype == dtype)
+            return i;
+    size_t size = dtype_bytes(dtype);
+    char *data = arena_alloc(&l->p->arena, size * (size_t)(n * n));
+    memset(data, 0, size * (size_t)(n * n));
+    for (int64_t i = 0; i < n; i++)
+        dtype_store_f64(dtype, data, (size_t)(i * (n + 1)), 1);
+    struct tensor t = tensor_view(dtype, 2, dims, data);
+    return constant_slot(l, &t, identity_name);
+}
+
+/* The tile of weights: of each tap a matrix, (channel, tap, out), whose diagonal has the channels' weights. */
+static void make_diagonals(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    int64_t chunk = s->m.chunk, channels = s->m.channels;
+    struct ap w = ap_slot(k->p, s->weights), ones = ap_slot(k->p, s->identity);
+    ap_push_tile(k->p, &w, s->taps, chunk, s->var_block, channels), ap_push(&w, 1, s->taps);
+    ap_push(&ones, k->m->partitions, chunk), ap_clip(k->p, &ones, 0, s->var_block, chunk, channels);
+    ap_push(&ones, 1, chunk);
+    w = stage_in(k, w), ones = stage_in(k, ones);
+    struct ap_dim out = ones.dim[1];
+    ones.rank = 1, ap_push(&ones, 0, s->taps), ones.dim[ones.rank++] = out;
+    ap_push(&w, 0, chunk);
+    struct ap to = weights_at(s, 0, s->var_block);
+    ap_push(&to, chunk, s->taps), ap_push(&to, 1, chunk);
+    emit_tensor_alu(k, (struct tensor_alu){.dst = to, .src = ones, .a = w, .op0 = OP_mul, .op1 = OP_identity});
+}
+
+static void emit_diagonal(struct strict_conv *s)
+{
+    struct kernel_builder *k = s->k;
+    image_tile(k, &s->m);
+    make_weight_tiles(s);
+    make_diagonals(s);
+    image_load(k, &s->m, s->var_n, s->var_block, -1, 0, s->m.resident ? -1 : s->var_band, s->var_column);
+    if (s->m.resident)
+        s->var_band = loop_over(k, s->m.bands);
+    emit_block(s, 0);
+    if (s->m.resident)
+        end_loop(k, s->var_band);
+}
+
 static void emit_sums(struct strict_conv *s)
 {
     struct kernel_builder *k = s->k;
@@ -416,7 +474,7 @@ static void emit_sums(struct strict_conv *s)
  * empty. */
 static bool is_patches(const struct conv *c)
 {
-    return c->group == 1 && c->spatial == 2 && !c->last && c->kh == c->sh && c->kw == c->sw &&
+    return c->w->dims[1] == c->channels_in && c->spatial == 2 && !c->last && c->kh == c->sh && c->kw == c->sw &&
            c->kh * c->kw > 1 && c->dh == 1 && c->dw == 1 && c->top == 0 && c->left == 0 &&
            c->bottom == 0 && c->right == 0 && dim_is_const(c->n);
 }
@@ -551,6 +609,25 @@ static bool plan_products(struct lowering *l, struct strict_conv *s)
     return weights <= weights_room;
 }
 
+/* Of 16-bit types: those the Tensor engine multiplies at its full rate. */
+static bool multiplies_diagonals(const struct conv *c)
+{
+    return dtype_is_short_float(c->x->type.dtype) && c->w->dtype == c->x->type.dtype;
+}
+
+static bool plan_diagonal(const struct lowering *l, struct strict_conv *s)
+{
+    struct strict_conv v = *s;
+    v.m.phased = v.diagonal = true;
+    if (!multiplies_diagonals(s->c) || !image_plan(l->m, &v.m, l->m->psum_bank / 4))
+        return false;
+    v.out_channels = v.m.channels, v.out_tile = v.m.chunk, v.blocks = v.m.chunks;
+    if (weight_bytes(&v) > strict_weights_room(l->m))
+        return false;
+    *s = v;
+    return true;
+}
+
 static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
 {
     const struct conv *c = s->c;
@@ -563,6 +640,8 @@ static bool plan(struct lowering *l, struct strict_conv *s, bool depthwise)
         return false;
     if (!depthwise)
         return plan_products(l, s);
+    if (plan_diagonal(l, s))
+        return true;
     if (!image_plan(l->m, &s->m, strict_results(l->m)))
         return false;
     s->blocks = s->m.chunks;
@@ -575,6 +654,21 @@ struct strict_conv_plan {
     bool patches, depthwise;
     struct strict_product p; /* of patches, in place of s */
 };
+
+static bool is_depthwise(const struct conv *c)
+{
+    return c->group > 1 && c->group == c->channels_in && c->out_channels == c->group;
+}
+
+/* A depthwise convolution of few channels is one of all channels, whose filter is zero between them: several taps lie
+ * over the partitions then. */
+static void spread_channels(const struct lowering *l, struct conv *c)
+{
+    if (!is_depthwise(c) || !multiplies_diagonals(c) || 2 * c->channels_in > l->m->partitions)
+        return;
+    c->group = 1;
+    c->in_group = c->channels_in;
+}
 
 const void *strict_conv_takes(struct lowering *l, const struct group *g)
 {
@@ -589,8 +683,9 @@ const void *strict_conv_takes(struct lowering *l, const struct group *g)
             "that do not crop have a tile program; it runs on GpSimd");
         return NULL;
     }
+    spread_channels(l, &c);
     v.patches = is_patches(&c) && c.channels_in < l->m->partitions / 2 && patches_take(l, g, &c, &v.p);
-    v.depthwise = c.group > 1 && c.group == c.channels_in && c.out_channels == c.group;
+    v.depthwise = is_depthwise(&c);
     v.s.c = &c;
     if (!v.patches && !plan(l, &v.s, v.depthwise)) {
         why(l->o, n, "tile.conv-size",
@@ -615,6 +710,7 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
     s.g = &g, s.c = &c;
     const char *name = outer_value(l, n->in[1])->name;
     s.weights = depthwise ? weight_slot(l, &c, name) : block_slot(l, &s, name);
+    s.identity = s.diagonal ? identity_slot(l, c.w->dtype) : -1;
     image_prepare(l, n, &s.m, c.n);
     struct kernel_builder k = begin_kernel(l, n, n->name);
     s.k = &k;
@@ -624,14 +720,16 @@ enum lowered strict_conv(struct lowering *l, struct node *whole)
         s.var_band = kernel_grid(&k, s.m.bands);
     if (!s.m.resident && s.m.widths > 1)
         s.var_column = kernel_grid(&k, s.m.widths);
-    if (depthwise)
+    if (s.diagonal)
+        emit_diagonal(&s);
+    else if (depthwise)
         emit_sums(&s);
     else if (s.m.folds)
         emit_folded(&s);
     else
         emit_products(&s);
     dim_t pixels = dim_mul(t, c.n, c.oh * c.ow);
-    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * c.kh * c.kw * c.in_group * c.out_channels);
+    kernel_of(&k)->flops = dim_mul(t, pixels, 2 * tensor_count(c.w));
     int64_t pictures = 4 * (c.oh * c.ow * c.out_channels + c.h * c.width * c.channels_in);
     kernel_of(&k)->bytes =
         dim_add(t, dim_mul(t, c.n, pictures), 4 * tensor_count(&l->p->slots[s.weights].data));
