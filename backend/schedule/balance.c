@@ -1,7 +1,7 @@
 /*
- * Work that several engines can do is dealt out so that they have about the same to do at each time: copies between
- * Vector and Scalar engines, sums and products between Vector and GpSimd engines; only where the memories'
- * ports let both work side by side.
+ * Work that several engines can do is dealt out so that they have about the same to do at each time: copies, and sums
+ * and products of elements and numbers of rows, between Vector and Scalar engines, sums and products between Vector and
+ * GpSimd engines; only where the memories' ports let both work side by side.
  */
 #include "backend/schedule/schedule.h"
 #include "neff/isa/cost.h"
@@ -40,7 +40,7 @@ unsigned engines_for(const struct machine *m, const struct insn *n)
     if (n->op != INSN_tensor_copy && n->op != INSN_tensor_tensor && !is_plain_alu(n))
         return 0;
     bool psum = touches_psum(n);
-    if (n->op == INSN_tensor_copy && !(psum && t->shared_psum_port))
+    if (n->op != INSN_tensor_tensor && !(psum && t->shared_psum_port))
         all |= 1U << ENGINE_ACT;
     if (!psum && !t->shared_sbuf_port)
         all |= 1U << ENGINE_POOL;
