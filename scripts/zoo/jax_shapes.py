@@ -129,3 +129,4 @@ sizes("poly_strided", lambda x: (x[::2], x[1::3], x[:-2:2, ::3], lax.slice(x, (1
 sizes("poly_three_dims", lambda x, y, z: jnp.einsum("ij,jk,kl->il", x, y, z), ("a, b", "b, c", "c, a"), lambda: (f32(2, 3), f32(3, 4), f32(4, 2)), lambda: (f32(5, 2), f32(2, 3), f32(3, 5)))
 sizes("poly_mod_constraint", lambda x: x.reshape(x.shape[0] // 4, 4, 3).mean(1), "b, 3", *at(lambda n: (n, 3), 4, 8), constraints=("mod(b, 4) == 0",))
 sizes("poly_generate", lambda t: lax.fori_loop(0, 4, lambda i, s: jnp.concatenate([s[:, 1:], (s.sum(1, keepdims=True) % 7)], 1), t), "b, s", lambda: (rng.integers(0, 9, (2, 5)).astype(np.int32),), lambda: (rng.integers(0, 9, (3, 4)).astype(np.int32),))
+sizes("poly_constraints_of_two", lambda x, y: (x[:x.shape[0] // y.shape[0] * y.shape[0]], x[x.shape[0] % y.shape[0]:], jnp.zeros((x.shape[0] // y.shape[0],)) + y.sum()), ("b", "c"), lambda: (f32(7), f32(3)), lambda: (f32(9), f32(4)), constraints=("mod(b,c) == 1", "floordiv(b,c) == 2"))

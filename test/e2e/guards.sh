@@ -180,6 +180,45 @@ sed 's/%even = .*/%even = stablehlo.or %apart, %rest : tensor<i1>/' halves.mlir 
 grep -q "shape assertion is no comparison of sizes, and is not checked: Expected an even size" said.txt ||
     failed "nothing said of an assertion that is not checked: $(cat said.txt)"
 
+# The divisor is a size too: select(y == 0, 1, y) in the remainder, and truth values compared with false.
+cat >sizes.mlir <<'END'
+func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %no = stablehlo.constant dense<false> : tensor<i1>
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %m = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %q = stablehlo.divide %n, %m : tensor<i32>
+  %sn = stablehlo.sign %n : tensor<i32>
+  %sm = stablehlo.sign %m : tensor<i32>
+  %ne = stablehlo.compare NE, %sn, %sm, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %signs = stablehlo.compare NE, %ne, %no, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %r0 = stablehlo.remainder %n, %m : tensor<i32>
+  %rest0 = stablehlo.compare NE, %r0, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %rest1 = stablehlo.compare NE, %rest0, %no, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %below = stablehlo.and %signs, %rest1 : tensor<i1>
+  %less = stablehlo.subtract %q, %one : tensor<i32>
+  %times = stablehlo.select %below, %less, %q : tensor<i1>, tensor<i32>
+  %none = stablehlo.compare EQ, %m, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %by = stablehlo.select %none, %one, %m : tensor<i1>, tensor<i32>
+  %r = stablehlo.remainder %n, %by : tensor<i32>
+  %rest = stablehlo.compare NE, %r, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %rn = stablehlo.compare LT, %r, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %bn = stablehlo.compare LT, %by, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %apart = stablehlo.compare NE, %rn, %bn, UNSIGNED : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %both = stablehlo.and %apart, %rest : tensor<i1>
+  %more = stablehlo.add %r, %by : tensor<i32>
+  %mod = stablehlo.select %both, %more, %r : tensor<i1>, tensor<i32>
+  %fits = stablehlo.compare EQ, %mod, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%fits, %mod) {api_version = 2 : i32, error_message = "Expected a multiple.", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+  %enough = stablehlo.compare GE, %times, %one, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%enough, %times) {api_version = 2 : i32, error_message = "Expected one.", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+  return %y : tensor<?xf32>
+}
+END
+guarded sizes "the model needs mod(x_0,max(y_0,1)) = 0" "6 3" "7 3" mlir
+guarded sizes "the model needs floordiv(x_0,y_0) >= 1" "6 3" "0 3" mlir
+
 # A pass that removes or rewrites the node keeps what it assumed; so does the text of the graph.
 model gone '  %c0 = const i64[3] {0, 2, 4}
   %1: f32[*] = reshape(%0, %c0) @"/gone"

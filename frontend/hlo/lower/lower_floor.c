@@ -2,9 +2,10 @@
  * Floor division and remainder as JAX writes them, from truncating ones and signs:
  *
  *   q = a / b; select(sign(a) != sign(b) & a % b != 0, q - 1, q)
- *   r = a % b; select((r < 0) != (b < 0) & r != 0, r + b, r)
+ *   r = a % b; select((r < 0) != (b < 0) & r != 0, r + b, r), with select(b == 0, 1, b) for b
  *
- * Of sizes by a positive number they are written without a select here: rules for shapes know what sizes those are.
+ * Of sizes by a positive number or another size they are written without a select here: rules for shapes know what
+ * sizes those are.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -40,10 +41,17 @@ static bool least(const struct dim_table *t, const struct value *v, int64_t *low
     return true;
 }
 
+/* v, or the truth value x where v is x != false. */
+static const struct value *truth(const struct value *v)
+{
+    const struct node *ne = made_by(v, OP_ne);
+    return ne && ne->in[0]->type.dtype == DT_BOOL && is_zero(ne->in[1]) ? ne->in[0] : v;
+}
+
 /* sign(a) != sign(b) */
 static bool signs_differ(const struct value *v, const struct value *a, const struct value *b)
 {
-    const struct node *ne = made_by(v, OP_ne), *x = ne ? made_by(ne->in[0], OP_sign) : NULL,
+    const struct node *ne = made_by(truth(v), OP_ne), *x = ne ? made_by(ne->in[0], OP_sign) : NULL,
                       *y = ne ? made_by(ne->in[1], OP_sign) : NULL;
     double sign;
     return x && x->in[0] == a && (y ? y->in[0] == b : h_known(ne->in[1], &sign) && sign == 1);
@@ -52,7 +60,7 @@ static bool signs_differ(const struct value *v, const struct value *a, const str
 /* r != 0, r what a % b leaves */
 static bool leaves_rest(const struct value *v, const struct value *a, const struct value *b)
 {
-    const struct node *ne = made_by(v, OP_ne), *rem = ne ? made_by(ne->in[0], OP_rem) : NULL;
+    const struct node *ne = made_by(truth(v), OP_ne), *rem = ne ? made_by(ne->in[0], OP_rem) : NULL;
     return rem && is_zero(ne->in[1]) && rem->in[0] == a && rem->in[1] == b;
 }
 
@@ -80,20 +88,37 @@ static bool is_rest(const struct value *condition, const struct value *yes, cons
            leaves_rest(both->in[1], n->in[0], n->in[1]);
 }
 
+/* Whether this is a size where it is not 0: of select(no == 0, 1, no). */
+static bool is_divisor(const struct dim_table *t, const struct value *condition, const struct value *yes,
+                       const struct value *no)
+{
+    const struct node *eq = made_by(condition, OP_eq);
+    int64_t low;
+    double one;
+    return eq && eq->in[0] == no && is_zero(eq->in[1]) && h_known(yes, &one) && one == 1 && least(t, no, &low) &&
+           low >= 0;
+}
+
 struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condition, const struct value *yes,
                                  struct value *no)
 {
+    const struct dim_table *t = &l->b->g->dims;
+    if (h_rank(no) != 0 || dtype_class(no->type.dtype) != DTC_SINT)
+        return NULL;
+    if (is_divisor(t, condition, yes, no))
+        return b_2(l->b, OP_max, no, b_scalar(l->b, h_dtype(no), 1));
     const struct node *div = made_by(no, OP_div), *n = div ? div : made_by(no, OP_rem);
-    int64_t low = 0, by;
-    if (!n || h_rank(no) != 0 || dtype_class(no->type.dtype) != DTC_SINT ||
-        !(div ? is_floor : is_rest)(condition, yes, no) || !(by = positive(n->in[1])) ||
-        !least(&l->b->g->dims, n->in[0], &low))
+    int64_t low = 0, least_by = 0, by;
+    if (!n || !(div ? is_floor : is_rest)(condition, yes, no) || !least(t, n->in[0], &low))
+        return NULL;
+    by = positive(n->in[1]);
+    if (!by && (!least(t, n->in[1], &least_by) || least_by < 0))
         return NULL;
     if (low >= 0)
         return no;
     if (!div)
         return b_2(l->b, OP_mod, n->in[0], n->in[1]);
-    if (low < INT32_MIN)
+    if (low < INT32_MIN || !by)
         return NULL;
     const int64_t times = (by - 1 - low) / by; /* so often b, and the dividend is not negative */
     struct value *whole = b_add(l->b, n->in[0], b_scalar(l->b, h_dtype(no), times * by));
