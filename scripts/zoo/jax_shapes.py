@@ -90,6 +90,8 @@ sizes("poly_pools", lambda x: (lax.reduce_window(x, jnp.inf, lax.min, (1, 2, 3, 
 sizes("poly_pool_gradient", lambda x: jax.grad(lambda a: jnp.sum(jnp.sin(lax.reduce_window(a, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"))))(x), *IMAGE)
 sizes("poly_convs", lambda x: (lax.conv_general_dilated(x, jnp.ones((3, 3, 3, 4)), (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), lax.conv_general_dilated(x, jnp.ones((2, 3, 1, 6)), (2, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=3),
                                lax.conv_general_dilated(x, jnp.ones((3, 3, 3, 4)), (2, 2), "SAME", rhs_dilation=(2, 1), dimension_numbers=("NHWC", "HWIO", "NHWC"))), *SIZED, constraints=("h >= 5",))
+sizes("poly_small_images", lambda x: (lambda y: (y, y.sum((1, 2)), lax.reduce_window(y, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), lax.reduce_window(x, 0.0, lax.add, (1, 4, 4, 1), (1, 3, 1, 1), "VALID")))(
+    jax.nn.relu(lax.conv_general_dilated(x, W[:3, None, None, :3] * jnp.ones((3, 3, 3, 3)) + 0.25, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")))), "b, h, w, 3", *at(lambda n: (2, n, 5, 3), 6, 3, 1))
 sizes("poly_conv_transposed", lambda x: (lax.conv_transpose(x, jnp.ones((3, 3, 3, 4)), (2, 2), "SAME"), lax.conv_transpose(x, jnp.ones((2, 2, 3, 4)), (2, 2), "VALID")), *SIZED)
 sizes("poly_conv_gradient", lambda x: jax.grad(lambda w: jnp.sum(jnp.sin(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))))(jnp.ones((3, 3, 3, 4))), *IMAGE, tol=1e-3)
 sizes("poly_resizes", lambda x: (jax.image.resize(x, (x.shape[0], 16, 12, 3), "linear"), jax.image.resize(x, (x.shape[0], 5, 4, 3), "cubic"), jax.image.resize(x, (x.shape[0], 2 * x.shape[1], 9, 3), "nearest")), *SIZED)

@@ -25,6 +25,7 @@ static void window_attrs(struct hlo_lower *l, const struct hlo_convolution *c, s
         }
     attr_set_ints(&l->b->g->arena, a, "pads", pads, 2 * n);
     h_set_int(l, a, "group", c->groups * c->batch_groups);
+    h_set_int(l, a, "may_be_empty", 1);
     if (c->channels_last)
         h_set_int(l, a, "channels_last", 1);
 }

@@ -274,6 +274,7 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
     attr_set_ints(&l->b->g->arena, &a, "dilations", dilation, n);
     attr_set_ints(&l->b->g->arena, &a, "pads", pads, 2 * n);
     h_set_int(l, &a, "channels_last", last);
+    h_set_int(l, &a, "may_be_empty", 1);
     return b_op(l->b, OP_max_pool, &x, 1, &a);
 }
 

@@ -53,6 +53,7 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
     bool upper = attr_is(as, "auto_pad", "SAME_UPPER"),
          lower = attr_is(as, "auto_pad", "SAME_LOWER");
     bool valid = attr_is(as, "auto_pad", "VALID");
+    bool may_be_empty = attr_int(as, "may_be_empty", 0) != 0;
     w->short_of = -1;
     memset(w->begin, 0, sizeof w->begin);
     memset(w->end, 0, sizeof w->end);
@@ -77,8 +78,10 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
                 w->out[i] = dim_min(t, dim_add(t, dim_ceildiv(t, room, w->stride[i]), 1),
                                     dim_ceildiv(t, dim_add(t, in, w->begin[i]), w->stride[i]));
         }
-        if (dim_is_const(w->out[i]) && w->out[i] < 0)
-            w->out[i] = 0, w->short_of = i;
+        if (!dim_is_const(w->out[i]))
+            w->out[i] = may_be_empty ? dim_max(t, w->out[i], 0) : w->out[i];
+        else if (w->out[i] < 0)
+            w->out[i] = 0, w->short_of = may_be_empty ? -1 : i;
     }
     return true;
 }

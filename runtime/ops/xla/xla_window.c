@@ -59,7 +59,7 @@ static dim_t window_count(struct dim_table *t, const struct window_frame *w, int
     n = dim_add(t, n, w->pads[i] + w->pads[w->rank + i] - ((w->size[i] - 1) * w->dilation[i] + 1));
     if (dim_is_const(n) && n < 0)
         return 0;
-    return dim_add(t, dim_floordiv(t, n, w->stride[i]), 1);
+    return dim_max(t, dim_add(t, dim_floordiv(t, n, w->stride[i]), 1), 0);
 }
 
 bool infer_reduce_window(struct infer *f)
