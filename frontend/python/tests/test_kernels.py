@@ -235,6 +235,69 @@ class Loops(Case):
         a = f32(4, 8, 9)
         self.close(kernel(a), a.sum(0))
 
+    def test_state_of_objects_and_functions_unrolls(self) -> None:
+        """What trips leave to each other in attributes, in variables of an outer function and in iterators."""
+        class Held:
+            def __init__(self) -> None:
+                self.count, self.tile = 0, None
+
+        def attributes(t, acc):
+            h = Held()
+            for _ in nl.sequential_range(4):
+                h.count += 1
+                acc[...] = acc + t * float(h.count)
+
+        def tiles(t, acc):
+            h = Held()
+            for _ in nl.sequential_range(4):
+                h.tile = t * 1.0 if h.tile is None else h.tile + t
+                acc[...] = acc + h.tile
+
+        def outer_names(t, acc):
+            n = 0.0
+
+            def step():
+                nonlocal n
+                n += 1.0
+                return n
+
+            for _ in nl.sequential_range(4):
+                acc[...] = acc + t * step()
+
+        def iterators(t, acc):
+            numbers = iter([1.0, 2.0, 3.0, 4.0])
+            for _ in nl.sequential_range(4):
+                acc[...] = acc + t * next(numbers)
+
+        a = f32(8, 9)
+        for body in attributes, tiles, outer_names, iterators:
+            with self.subTest(body=body.__name__):
+                @nki.jit
+                def kernel(a, body=body):
+                    out, acc = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm), nl.zeros(a.shape, dtype=nl.float32)
+                    body(nl.load(a), acc)
+                    nl.store(out, acc)
+                    return out
+
+                self.close(kernel(a), a * 10)
+
+    def test_objects_that_trips_do_not_share_stay_traced_once(self) -> None:
+        """An attribute that each trip makes anew is no state."""
+        class Held:
+            pass
+
+        @nki.jit
+        def kernel(a):
+            out, h = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm), Held()
+            for i in nl.affine_range(a.shape[0]):
+                h.tile = nl.load(a[i])
+                nl.store(out[i], h.tile * 2.0)
+            return out
+
+        a = f32(6, 8, 9)
+        self.close(kernel(a), a * 2)
+        self.assertLess(len(kernel.compile(a).trace.records), 8)
+
     def test_conditions_on_an_index(self) -> None:
         @nki.jit
         def kernel(a):

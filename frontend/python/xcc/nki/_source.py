@@ -1,7 +1,7 @@
 """What the tracer must know of a kernel's source: which loops may be traced once, and functions rewritten for `and`, `or`, `not`.
 
 Tracing a body once is right when no trip hands a Python value to the next one. Names that a body reads before it assigns them are
-watched (_loops.py); a body with `break`, or a range that is not directly iterated by a `for`, is unrolled.
+watched (_loops.py); a body with `break` or `next()`, or a range that is not directly iterated by a `for`, is unrolled.
 """
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from typing import Any, Callable, FrozenSet, List, Optional, Set
 
 
 class LoopInfo:
-    """Of one `for`: names read in its body before they are assigned there and assigned later; and whether it may stay a loop."""
+    """Of one `for`: names read in its body before they are assigned there and assigned later; all names that it assigns; and whether it
+    may stay a loop."""
 
-    __slots__ = ("carried", "simple", "name")
+    __slots__ = ("carried", "stored", "simple", "name")
 
-    def __init__(self, carried: FrozenSet[str], simple: bool, name: str):
+    def __init__(self, carried: FrozenSet[str], stored: FrozenSet[str], simple: bool, name: str):
         self.carried = carried
+        self.stored = stored
         self.simple = simple
         self.name = name
 
@@ -66,13 +68,20 @@ def loop_info(code: types.CodeType, line: int) -> Optional[LoopInfo]:
         return None
     loop = found[0]
     direct = not (isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and loop.iter.func.id in _DIRECT_ONLY)
-    simple = direct and isinstance(loop.target, ast.Name) and not _has_break(loop.body) and not loop.orelse
+    simple = direct and isinstance(loop.target, ast.Name) and not _has_break(loop.body) and not loop.orelse \
+        and not _takes_next(loop.body)
     reader = _Exposed()
     if isinstance(loop.target, ast.Name):
         reader.done.add(loop.target.id)
     reader.block(loop.body)
     name = loop.target.id if isinstance(loop.target, ast.Name) else "i"
-    return LoopInfo(frozenset(reader.exposed & reader.stored), simple, name)
+    return LoopInfo(frozenset(reader.exposed & reader.stored), frozenset(reader.stored | {name}), simple, name)
+
+
+def _takes_next(body: List[ast.stmt]) -> bool:
+    """Whether a body moves an iterator on: no trip gets what another one got."""
+    calls = (n.func for s in body for n in ast.walk(s) if isinstance(n, ast.Call))
+    return any(isinstance(f, ast.Name) and f.id == "next" or isinstance(f, ast.Attribute) and f.attr in ("__next__", "send") for f in calls)
 
 
 def _encloses_for(node: ast.AST, line: int) -> bool:

@@ -18,6 +18,7 @@ from .. import dtypes
 from .._small_floats import inside_kernels
 from ._errors import _HERE, NeedCpu, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
 from ._index import Expr, Variable, to_int
+from ._loops import CARRIED, Watch
 from ._races import Trips
 from ._record import Instruction, LoopBegin, LoopEnd, Number, Object, Operand, Record
 from ._source import loop_info, rewrite
@@ -210,51 +211,6 @@ def full_view(o: Object) -> View:
 # -- ranges ----------------------------------------------------------------------------------------------------------
 
 
-def _snapshot(x: Any, depth: int = 3) -> Any:
-    """What a mutable container holds, by identity."""
-    if depth and isinstance(x, (list, set)):
-        return [_snapshot(y, depth - 1) for y in x]
-    if depth and isinstance(x, dict):
-        return [(k, _snapshot(y, depth - 1)) for k, y in x.items()]
-    return id(x) if not isinstance(x, (int, float, str)) else x
-
-
-def _interchangeable(old: Expr, new: Expr) -> bool:
-    """Index arrays that make no other trip: the same one made again, or one of another tile's shape under an old name, where what
-    stands before the loop holds for all trips, as where bodies are traced once."""
-    if old.shape != new.shape:
-        return bool(old.shape and new.shape)
-    return (old.base, old.terms, old.steps) == (new.base, new.terms, new.steps)
-
-
-_CARRIED = "nl.affine_range: a trip makes the tile '%s' that the next one reads: on the hardware trips run in any order; assign to a tile made before " \
-           "the loop, by += where it accumulates, or use nl.sequential_range"
-
-
-class _Watch:
-    """Notices when one trip of a body leaves Python values that the next one would read."""
-
-    def __init__(self, frame: Any, info: Any):
-        self.frame = frame
-        self.tile: Optional[str] = None  # the name of a tile that a trip leaves to the next one
-        self.names = {n: frame.f_locals[n] for n in info.carried if n in frame.f_locals}
-        self.boxes = [(n, x, _snapshot(x)) for n, x in frame.f_locals.items() if isinstance(x, (list, dict, set))]
-
-    def changed(self) -> Optional[str]:
-        now = self.frame.f_locals
-        for n, old in self.names.items():
-            new = now.get(n, old)
-            if isinstance(old, Expr) and isinstance(new, Expr) and _interchangeable(old, new):
-                continue
-            if new is not old and not (isinstance(new, (int, float, str)) and type(new) is type(old) and new == old):
-                self.tile = n if isinstance(old, View) and isinstance(new, View) else None
-                return "'%s' is rebound in the body and read in the next trip" % n
-        for n, box, before in self.boxes:
-            if _snapshot(box) != before:
-                return "'%s' grows in the body" % n
-        return None
-
-
 class LoopRange:
     """nl.affine_range and the like. Iterating gives a symbolic index once, or all values."""
 
@@ -286,7 +242,7 @@ class LoopRange:
                 trips.spans.append((begin, len(t.records)))
             return
         v = trips.variable = Variable(len(r), info.name, key)
-        watch = _Watch(frame, info)
+        watch = Watch(frame, info)
         begin = len(t.records)
         t.begin(v)
         try:
@@ -294,7 +250,7 @@ class LoopRange:
             why = watch.changed()
             if why:
                 if watch.tile and self.api == "nl.affine_range":
-                    warn_at((frame.f_code.co_filename, frame.f_lineno), _CARRIED % watch.tile)
+                    warn_at((frame.f_code.co_filename, frame.f_lineno), CARRIED % watch.tile)
                 raise NeedValue([key], why)
         finally:
             t.end(v)
