@@ -458,6 +458,26 @@ static bool waits(const struct fuser *f, const struct node *n)
     return other && between > LONGEST_CHAIN && between < LOOK_AHEAD;
 }
 
+/*
+ * On strict targets, of a convolution with a constant and then a sum of another tensor: what is added is added up
+ * before, while the Tensor engine multiplies. One instruction then waits for the products, not two in turn.
+ */
+static void sum_addends_first(struct fuser *f)
+{
+    struct node *conv = f->nodes[0], *bias = f->nodes[1], *sum = f->nodes[2];
+    if (!f->o->strict_target || f->n < 3 || conv->op != OP_conv || bias->op != OP_add || sum->op != OP_add ||
+        bias->in[0] != conv->out[0] || !bias->in[1]->constant || !value_has_one_use(conv->out[0]) ||
+        value_only_user(bias->out[0]) != sum)
+        return;
+    struct value *other = sum->in[sum->in[0] == bias->out[0]];
+    if (other->constant || (other->def && in_group(f, other->def)) || other->type.dtype != DT_F32 ||
+        !same_shape(&other->type, &sum->out[0]->type))
+        return;
+    node_set_input(bias, 0, other);
+    node_set_input(sum, 0, conv->out[0]);
+    node_set_input(sum, 1, bias->out[0]);
+}
+
 static bool fuse_region(struct fuser *f, struct region *r)
 {
     for (struct node *n = r->first, *next; n; n = next) {
@@ -477,6 +497,7 @@ static bool fuse_region(struct fuser *f, struct region *r)
             continue;
         if (f->n < 2)
             continue;
+        sum_addends_first(f);
         struct node *last = f->nodes[f->n - 1];
         while (next && next != last->next && in_group(f, next))
             next = next->next;

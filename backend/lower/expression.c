@@ -421,6 +421,25 @@ static void emit_scalar_op(struct expression *e, const struct node *n, enum op o
                                                     .op1 = op1});
 }
 
+/* Whether each row of the tile has one number of the operand's. */
+static bool is_of_rows(const struct expression *e, const struct ap *a)
+{
+    for (int i = 1; i < a->rank; i++)
+        if (a->dim[i].step != 0)
+            return false;
+    return e->k->m->strict && a->rank > 1;
+}
+
+/* On strict targets any engine adds or multiplies by numbers of rows; by another tile the Vector engine takes twice as
+ * long. */
+static void emit_operation(struct expression *e, const struct node *n, struct ap dst, struct ap a, struct ap b)
+{
+    if ((n->op == OP_add || n->op == OP_mul) && is_of_rows(e, &b))
+        emit_tensor_alu(e->k, (struct tensor_alu){.dst = dst, .src = a, .a = b, .op0 = n->op, .op1 = OP_identity});
+    else
+        emit_tensor_tensor(e->k, (struct tensor_tensor){.dst = dst, .a = a, .b = b, .op = n->op});
+}
+
 static void emit_binary(struct expression *e, const struct node *n, int at, int first)
 {
     struct lowering *l = e->g->l;
@@ -431,9 +450,7 @@ static void emit_binary(struct expression *e, const struct node *n, int at, int 
         emit_scalar_op(e, n, n->op, s, true, OP_identity, 0, n->in[1], at, first);
     } else {
         struct ap a = operand(e, n->in[0]), b = operand(e, n->in[1]);
-        emit_tensor_tensor(
-            e->k, (struct tensor_tensor){
-                      .dst = destination(e, n->out[0], at, first), .a = a, .b = b, .op = n->op});
+        emit_operation(e, n, destination(e, n->out[0], at, first), a, b);
     }
 }
 
