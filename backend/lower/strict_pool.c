@@ -133,6 +133,14 @@ static void emit(struct strict_pool *s, int counts)
         kernel_end_loop(k);
 }
 
+/* Results of a partition that one instruction makes: the first need not wait for the whole image. */
+static int64_t windows_at_a_time(const struct machine *m)
+{
+    enum { ENOUGH = 1024 }; /* for what an instruction takes besides its elements not to count */
+    int64_t room = strict_results(m);
+    return room < ENOUGH ? room : ENOUGH;
+}
+
 struct pool_plan {
     struct pooling p;
     struct strict_image m;
@@ -152,7 +160,7 @@ const void *strict_pool_takes(struct lowering *l, const struct group *g)
     }
     plan.p = p;
     image_of(l, n, &p, &plan.m);
-    if (!image_plan(l->m, &plan.m, strict_results(l->m))) {
+    if (!image_plan(l->m, &plan.m, windows_at_a_time(l->m))) {
         why(l->o, n, "tile.pool-size", "its rows do not fit the machine; it runs on GpSimd");
         return NULL;
     }
