@@ -277,7 +277,7 @@ static double choose(struct overlap *o)
                          {.beside = true, .places = PLACE_WEIGHTS_APART},
                          {.places = PLACE_WEIGHTS_APART}};
     enum { WAYS = sizeof ways / sizeof *ways };
-    static const uint8_t engines[] = {ENGINE_SP, ENGINE_POOL, ENGINE_ACT};
+    static const uint8_t engines[] = {ENGINE_SP, ENGINE_POOL, ENGINE_ACT, ENGINE_DVE};
     struct arena scratch = {0};
     size_t insns = sizeof *o->k->insns * (size_t)o->k->ninsns, tiles = sizeof *o->k->tiles * (size_t)o->k->ntiles;
     struct insn *best = ARENA_ARRAY(&scratch, struct insn, o->k->ninsns + 1);
