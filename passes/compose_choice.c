@@ -1,6 +1,7 @@
 /*
  * Choices between x and what is made of it by a comparison of x with a number: leaky_relu, and the limits of a clip.
- * What is no number stays so in all of them. Quotients of choices between numbers are choices between quotients.
+ * What is no number stays so in all of them. Indices that count from the end are wrapped. Quotients of choices
+ * between numbers are choices between quotients.
  */
 #include "passes/compose.h"
 
@@ -66,9 +67,24 @@ static struct value *limited(struct compose *c, struct node *n, const struct com
     return emit(n, OP_clip, in, 3, NULL, n->name, c->d);
 }
 
+/* Indices that count from the end where they are below 0. Engines of other machines have no such function. */
+static struct value *wrapped(struct compose *c, struct node *n, const struct comparison *s)
+{
+    const struct node *sum = made_by(n->in[1], OP_add);
+    if (c->o->strict_target || s->above || s->limit != 0 || n->in[2] != s->x || !sum)
+        return NULL;
+    struct value *size = sum->in[sum->in[0] == s->x];
+    bool strictly = n->in[0]->def->op == OP_lt || n->in[0]->def->op == OP_gt; /* 0 itself is no such index */
+    if (!strictly || (sum->in[0] != s->x && sum->in[1] != s->x) || size->type.dtype != s->x->type.dtype)
+        return NULL;
+    return emit(n, OP_wrap_index, (struct value *[]){s->x, size}, 2, NULL, n->name, c->d);
+}
+
 struct value *compose_choice(struct compose *c, struct node *n)
 {
     struct comparison s;
+    if (dtype_class(n->out[0]->type.dtype) == DTC_SINT)
+        return compared(n->in[0], &s) && same_type(s.x, n->out[0]) ? wrapped(c, n, &s) : NULL;
     if (!dtype_is_float(n->out[0]->type.dtype) || !compared(n->in[0], &s) || !same_type(s.x, n->out[0]))
         return NULL;
     struct value *made = leaky_relu(c, n, &s);
