@@ -182,8 +182,8 @@ def main():
     if ratios:
         print("\ngeometric mean %.2f, least %.2f, %d of %d at least 1.0" % (
             numpy.exp(numpy.mean(numpy.log(ratios))), min(ratios), sum(r >= 1 for r in ratios), len(ratios)))
-    print("\n%s; XCC_ISA=%s; JAX %s; %s; `scripts/bench_hlo %s`" % (
-        cpu_name(), os.environ.get("XCC_ISA", "all"), jax.__version__, time.strftime("%Y-%m-%d", time.gmtime()),
+    print("\n%s; XCC_KERNELS=%s; JAX %s; %s; `scripts/bench_hlo %s`" % (
+        cpu_name(), os.environ.get("XCC_KERNELS", "all"), jax.__version__, time.strftime("%Y-%m-%d", time.gmtime()),
         " ".join(sys.argv[1:])))
     sys.exit(bad > 0)
 

@@ -4,8 +4,11 @@
  * read while others compute. The same bits: elements do not depend on each other.
  *
  * Tiles that nothing but the instructions touches are one block long, apart from the memory that they may share with
- * others. Results that would overlap what others read elsewhere are told by their addresses: then one instruction runs
- * after the other, as they stand.
+ * others. Booleans are masks of words between instructions; those in memory become masks where they are read, and
+ * masks are stored as booleans where others may read them.
+ *
+ * Results that would overlap what others read elsewhere are told by their addresses: then one instruction runs after
+ * the other, as they stand.
  */
 #include "runtime/exec/stream.h"
 
@@ -15,13 +18,14 @@
 #include <string.h>
 
 /* Rows of fewer elements, and what the caches hold, are as fast one instruction after the other. */
-enum { SHORTEST = 1024, LEAST_BYTES = 2 << 20 };
-enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 3 };
+enum { SHORTEST = 1024, LEAST_BYTES = 16 << 10 };
+enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 4 };
 _Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
 struct stream_place {
     int32_t slot;
     uint8_t move; /* how far the next element is, in bytes */
+    uint8_t size; /* of an element */
     bool written, inside; /* inside: of a block alone */
     bool steady;          /* one value in all rows */
     const float *number;  /* that is the operand */
@@ -58,7 +62,7 @@ static bool overlaps(const struct stream *s, char *const *base, const int64_t *c
 {
     int64_t length[STREAM_PLACES];
     for (int k = 0; k < s->nplaces; k++) {
-        length[k] = sizeof(float);
+        length[k] = s->places[k].size;
         for (int d = 0; d < s->shape.rank; d++)
             length[k] += (count[d] - 1) * s->places[k].step[d];
     }
@@ -84,7 +88,7 @@ static void spread(float *to, float value, int64_t n)
 struct stream_walk { /* over the rows of an instance */
     char *row[STREAM_PLACES];   /* where each place's row begins */
     char *start[STREAM_PLACES]; /* as the kernel takes it */
-    float values[STREAM_PLACES][STREAM_BLOCK]; /* of places that do not move: of one value, or inside */
+    _Alignas(64) float values[STREAM_PLACES][STREAM_BLOCK]; /* of places that do not move: of one value, or inside */
 };
 
 static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first)
@@ -142,7 +146,8 @@ struct stream_maker {
         struct pattern p;
         const float *number;
         int tile; /* its number, or -1 */
-        bool written, read_first;
+        int mask; /* of booleans: the place of their masks, or -1 */
+        bool written, read_first, is_mask;
     } place[STREAM_PLACES];
     struct stream_op op[STREAM_OPS];
 };
@@ -162,18 +167,30 @@ static bool same_pattern(const struct pattern *x, const struct pattern *y)
     return true;
 }
 
+static int new_place(struct stream_maker *m)
+{
+    int k = m->nplaces++;
+    memset(&m->place[k], 0, sizeof m->place[k]);
+    m->place[k].tile = m->place[k].mask = -1;
+    return k;
+}
+
 static int number_place(struct stream_maker *m, const float *number)
 {
     int k = 0; /* 0 and -0 are two numbers */
     while (k < m->nplaces && (!m->place[k].number || memcmp(m->place[k].number, number, sizeof *number)))
         k++;
-    if (k == m->nplaces) {
-        memset(&m->place[k], 0, sizeof m->place[k]);
-        m->place[k].number = number;
-        m->place[k].tile = -1;
-        m->nplaces++;
-    }
+    if (k == m->nplaces)
+        m->place[new_place(m)].number = number;
     return k;
+}
+
+static struct stream_op *add_op(struct stream_maker *m, int code, int to, int a, int b, int c)
+{
+    struct stream_op *op = &m->op[m->count++];
+    *op =
+        (struct stream_op){.code = (uint8_t)code, .to = (uint8_t)to, .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
+    return op;
 }
 
 /* Operand n of instruction i of the kernel, which has been bound: its place. */
@@ -186,30 +203,44 @@ static int operand_place(struct stream_maker *m, int i, int n)
     align_pattern(&p, m->shape.rank);
     bool written = insn_info(insn->op)->ap[n].access != 'r';
     int k = 0, tile = p.o.slot < 0 ? insn->ap[n].tensor : -1; /* tiles that share memory are places of their own */
-    while (k < m->nplaces &&
-           (m->place[k].number || m->place[k].tile != tile || !same_pattern(&p, &m->place[k].p)))
+    while (k < m->nplaces && (m->place[k].number || m->place[k].is_mask || m->place[k].tile != tile ||
+                              !same_pattern(&p, &m->place[k].p)))
         k++;
     if (k == m->nplaces) {
-        memset(&m->place[k], 0, sizeof m->place[k]);
+        new_place(m);
         m->place[k].p = p;
         m->place[k].p.o.step = m->place[k].p.step;
         m->place[k].p.o.count = m->place[k].p.count;
         m->place[k].tile = tile;
         m->place[k].read_first = !written;
-        m->nplaces++;
     }
     m->place[k].written |= written;
     return k;
 }
 
-static struct stream_op *add_op(struct stream_maker *m, int code, int to, int a, int b, int c)
+/* Operand n, of booleans: the place of its masks. Those that are read are made before. */
+static int mask_place(struct stream_maker *m, int i, int n)
 {
-    struct stream_op *op = &m->op[m->count++];
-    *op =
-        (struct stream_op){.code = (uint8_t)code, .to = (uint8_t)to, .a = (uint8_t)a, .b = (uint8_t)b, .c = (uint8_t)c};
-    return op;
+    int k = operand_place(m, i, n), mask = m->place[k].mask;
+    bool written = insn_info(m->b->k->insns[i].op)->ap[n].access != 'r';
+    if (mask < 0) {
+        m->place[k].mask = mask = new_place(m);
+        m->place[mask].is_mask = true;
+        if (!written)
+            add_op(m, STREAM_mask, mask, k, k, k);
+    }
+    return mask;
 }
 
+/* After the operation that made the masks of operand n: the booleans, if others read them. */
+static void store_mask(struct stream_maker *m, int i, int n)
+{
+    int mask = mask_place(m, i, n);
+    add_op(m, STREAM_copy, operand_place(m, i, n), mask, mask, mask);
+}
+
+#define STREAM_WORD(name)
+#define STREAM_BYTES(name)
 static const uint8_t binary_code[BINARY_COUNT] = {
 #define STREAM_UNARY(name)
 #define STREAM_TERNARY(name)
@@ -225,7 +256,38 @@ static const uint8_t unary_code[ACTIVATION_COUNT] = {
 #undef STREAM_UNARY
 #undef STREAM_BINARY
 #undef STREAM_TERNARY
+#undef STREAM_WORD
+#undef STREAM_BYTES
 };
+
+/* Operators of words, by the type of what they read. */
+static const struct {
+    enum op op;
+    uint8_t on_f32, on_i32, on_bool;
+    bool any_sign; /* on_i32: of numbers without a sign, too */
+} words[] = {
+#define COMPARED(op, any_sign) {OP_##op, STREAM_##op##_f32, STREAM_##op##_i32, 0, any_sign}
+    COMPARED(eq, true), COMPARED(ne, true), COMPARED(lt, false),
+    COMPARED(le, false), COMPARED(gt, false), COMPARED(ge, false),
+#undef COMPARED
+    {OP_and, 0, STREAM_and_i32, STREAM_and_i32, true}, {OP_or, 0, STREAM_or_i32, STREAM_or_i32, true},
+    {OP_xor, 0, STREAM_xor_i32, STREAM_xor_i32, true}, {OP_add, 0, STREAM_add_i32, 0, true},
+    {OP_sub, 0, STREAM_sub_i32, 0, true},              {OP_mul, 0, STREAM_mul_i32, 0, true},
+    {OP_max, 0, STREAM_max_i32, 0, false},             {OP_min, 0, STREAM_min_i32, 0, false},
+    {OP_wrap_index, 0, STREAM_wrap_index_i32, 0, false},
+};
+
+/* 0: none. */
+static int word_code(enum op op, int dtype)
+{
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (words[k].op == op)
+            return dtype == DT_F32    ? words[k].on_f32
+                   : dtype == DT_BOOL ? words[k].on_bool
+                   : dtype == DT_I32 || (dtype == DT_U32 && words[k].any_sign) ? words[k].on_i32
+                                                                               : 0;
+    return 0;
+}
 
 /* The operation of a function, -1 for long ones: they take longer than their operands, and gain nothing here. */
 static int code_of(const struct alu *f)
@@ -242,10 +304,45 @@ static void add_alu(struct stream_maker *m, const struct alu *f, int to, int a, 
     memcpy(add_op(m, code_of(f), to, swap ? b : a, swap ? a : b, a)->p, f->p, sizeof f->p);
 }
 
+/* A comparison, or a function of integers or booleans. */
+static bool take_words(struct stream_maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
+    enum op op = (enum op)i->func[FUNC(tensor_tensor, op)];
+    int type = i->o[A].dtype, to = i->o[DST].dtype, code = word_code(op, type);
+    bool compares = code >= STREAM_eq_f32 && code <= STREAM_ge_i32;
+    if (!code || i->o[B].dtype != type || to != (compares ? DT_BOOL : type))
+        return false;
+    if (!m)
+        return true;
+    int (*place)(struct stream_maker *, int, int) = type == DT_BOOL ? mask_place : operand_place;
+    int a = place(m, at, A), b = place(m, at, B);
+    add_op(m, code, to == DT_BOOL ? mask_place(m, at, DST) : operand_place(m, at, DST), a, b, a);
+    if (to == DT_BOOL)
+        store_mask(m, at, DST);
+    return true;
+}
+
+static bool take_select(struct stream_maker *m, const struct bound_insn *i, int at)
+{
+    enum { DST = AP(select, dst), PREDICATE = AP(select, predicate), A = AP(select, a), B = AP(select, b) };
+    int type = i->o[DST].dtype;
+    if (i->o[PREDICATE].dtype != DT_BOOL || (type != DT_F32 && type != DT_I32 && type != DT_U32) ||
+        i->o[A].dtype != type || i->o[B].dtype != type)
+        return false;
+    if (m) {
+        int mask = mask_place(m, at, PREDICATE), a = operand_place(m, at, A), b = operand_place(m, at, B);
+        add_op(m, STREAM_select, operand_place(m, at, DST), mask, a, b);
+    }
+    return true;
+}
+
 static bool take_tensor_tensor(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_tensor, dst), A = AP(tensor_tensor, a), B = AP(tensor_tensor, b) };
     const struct arithmetic *f = i->prepared;
+    if (f->integer.dtype || f->f[0].kind == ALU_COMPARE)
+        return take_words(m, i, at);
     if (!f->direct || f->f[0].kind != ALU_BINARY || code_of(&f->f[0]) < 0)
         return false;
     if (m) {
@@ -306,6 +403,19 @@ static bool take_activation(struct stream_maker *m, const struct bound_insn *i, 
 static bool take_copy(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     enum { DST = AP(tensor_copy, dst), SRC = AP(tensor_copy, src) };
+    static const union {
+        int32_t i32;
+        float f32;
+    } one = {.f32 = 1}, one_integer = {.i32 = 1};
+    int to = i->o[DST].dtype;
+    if (i->o[SRC].dtype == DT_BOOL && (to == DT_F32 || to == DT_I32)) {
+        if (m) {
+            int mask = mask_place(m, at, SRC);
+            add_op(m, STREAM_and_i32, operand_place(m, at, DST), mask,
+                   number_place(m, to == DT_F32 ? &one.f32 : &one_integer.f32), mask);
+        }
+        return true;
+    }
     if (i->o[DST].dtype != DT_F32 || i->o[SRC].dtype != DT_F32)
         return false;
     if (m) {
@@ -323,6 +433,7 @@ static const struct {
     {INSN_tensor_tensor, exec_tensor_tensor, take_tensor_tensor},
     {INSN_tensor_scalar, exec_tensor_scalar, take_tensor_scalar},
     {INSN_activation, exec_activation, take_activation},
+    {INSN_select, exec_select, take_select},
     {INSN_tensor_copy, exec_tensor_copy, take_copy},
     {INSN_dma_copy, exec_dma_copy, take_copy},
 };
@@ -394,9 +505,11 @@ static bool make_places(struct stream_maker *m, struct stream *s)
     for (int k = 0; k < m->nplaces; k++) {
         struct stream_place *to = &s->places[k];
         const struct operand *o = &m->place[k].p.o;
-        *to = (struct stream_place){.slot = -1, .number = m->place[k].number, .steady = true};
-        if (to->number)
+        *to = (struct stream_place){.slot = -1, .size = sizeof(float), .number = m->place[k].number, .steady = true};
+        to->inside = m->place[k].is_mask;
+        if (to->number || to->inside)
             continue;
+        to->size = o->size;
         to->slot = (int32_t)o->slot, to->offset = o->offset;
         to->nterms = o->nterms, to->terms = o->terms;
         to->written = m->place[k].written;
@@ -405,7 +518,7 @@ static bool make_places(struct stream_maker *m, struct stream *s)
             to->step[d] = o->step[d] * o->size;
             to->steady &= o->step[d] == 0;
         }
-        if (o->step[last] < 0 || o->step[last] > 1 || (to->written && o->step[last] != 1))
+        if (o->step[last] < 0 || o->step[last] > 1 || ((to->written || to->size == 1) && o->step[last] != 1))
             return false;
         to->move = s->move[k] = to->inside || !o->step[last] ? 0 : o->size;
         for (int d = 0; d < last; d++)
@@ -427,17 +540,27 @@ static int64_t bytes_streamed(const struct binder *b, const struct stream *s)
     return bytes < LEAST_BYTES ? bytes : LEAST_BYTES;
 }
 
-static bool is_binary(int code)
-{
-    return code >= STREAM_add && code <= STREAM_min;
-}
+/* How many operands an operation has. */
+static const uint8_t operands_of[STREAM_CODES] = {
+#define STREAM_BYTES(name)   [STREAM_##name] = 1,
+#define STREAM_UNARY(name)   [STREAM_##name] = 1,
+#define STREAM_BINARY(name)  [STREAM_##name] = 2,
+#define STREAM_WORD(name)    [STREAM_##name] = 2,
+#define STREAM_TERNARY(name) [STREAM_##name] = 3,
+    STREAM_OPERATIONS
+#undef STREAM_BYTES
+#undef STREAM_UNARY
+#undef STREAM_BINARY
+#undef STREAM_WORD
+#undef STREAM_TERNARY
+};
 
 /* From memory, not from registers. */
 static bool reads(const struct stream_op *op, int place)
 {
-    bool ternary = op->code == STREAM_multiply_add;
-    return (op->a == place && op->last != STREAM_LAST_A) || (op->b == place && (ternary || is_binary(op->code))) ||
-           (op->c == place && ternary && op->last != STREAM_LAST_C);
+    int operands = operands_of[op->code];
+    return (op->a == place && op->last != STREAM_LAST_A && op->last != STREAM_LAST_A_ONE) ||
+           (op->b == place && operands > 1) || (op->c == place && operands > 2 && op->last != STREAM_LAST_C);
 }
 
 /* Whether what operation `at` makes is read before its place is written again. */
@@ -459,9 +582,16 @@ static bool is_read(const struct stream *s, int at)
 static void exchange_operands(struct stream_op *op)
 {
     static const uint8_t counterpart[STREAM_CODES] = {
-        [STREAM_multiply_add] = STREAM_multiply_add + 1, [STREAM_add] = STREAM_add + 1, [STREAM_mul] = STREAM_mul + 1,
-        [STREAM_sub] = STREAM_rsub + 1, [STREAM_rsub] = STREAM_sub + 1,
-        [STREAM_div] = STREAM_rdiv + 1, [STREAM_rdiv] = STREAM_div + 1};
+#define BOTH_WAYS(a, b) [STREAM_##a] = STREAM_##b + 1, [STREAM_##b] = STREAM_##a + 1
+#define EITHER_WAY(a)   [STREAM_##a] = STREAM_##a + 1
+        BOTH_WAYS(lt_f32, gt_f32), BOTH_WAYS(le_f32, ge_f32), BOTH_WAYS(lt_i32, gt_i32), BOTH_WAYS(le_i32, ge_i32),
+        EITHER_WAY(eq_f32), EITHER_WAY(ne_f32), EITHER_WAY(eq_i32), EITHER_WAY(ne_i32), EITHER_WAY(and_i32),
+        EITHER_WAY(or_i32), EITHER_WAY(xor_i32), EITHER_WAY(add_i32), EITHER_WAY(mul_i32), EITHER_WAY(max_i32),
+        EITHER_WAY(min_i32),
+        EITHER_WAY(multiply_add), EITHER_WAY(add), EITHER_WAY(mul), BOTH_WAYS(sub, rsub), BOTH_WAYS(div, rdiv),
+#undef BOTH_WAYS
+#undef EITHER_WAY
+    };
     uint8_t a = op->a;
     if (counterpart[op->code]) {
         op->code = (uint8_t)(counterpart[op->code] - 1);
@@ -469,19 +599,38 @@ static void exchange_operands(struct stream_op *op)
     }
 }
 
+/* One value in each row. */
+static bool is_one(const struct stream *s, int place)
+{
+    return !s->places[place].move && !s->places[place].inside;
+}
+
 /* Which operands are in registers, and what must be stored for others. */
 static void chain(struct stream *s)
 {
-    for (int k = 1; k < s->count; k++) {
+    for (int k = 0; k < s->count; k++) {
         struct stream_op *op = &s->ops[k];
-        int before = op[-1].to;
-        bool ternary = op->code == STREAM_multiply_add;
-        if (op->a != before && op->b == before && (ternary || is_binary(op->code)))
+        int before = k > 0 ? op[-1].to : -1, operands = operands_of[op->code];
+        if (operands > 1 && op->a != before && (op->b == before || is_one(s, op->a)))
             exchange_operands(op);
-        op->last = op->a == before ? STREAM_LAST_A : ternary && op->c == before ? STREAM_LAST_C : STREAM_LOADS;
+        bool one = operands > 1 && is_one(s, op->b) && (operands == 2 || is_one(s, op->c));
+        op->last = op->code == STREAM_mask           ? STREAM_LOADS
+                   : op->a == before                 ? one ? STREAM_LAST_A_ONE : STREAM_LAST_A
+                   : operands > 2 && op->c == before ? STREAM_LAST_C
+                                                     : STREAM_LOADS;
     }
     for (int k = 0; k < s->count; k++)
         s->ops[k].keep = is_read(s, k);
+}
+
+/* Booleans that nothing else reads stay masks. */
+static int leave_masks(struct stream_op *ops, int count, const struct stream *s)
+{
+    int kept = 0;
+    for (int k = 0; k < count; k++)
+        if (ops[k].code != STREAM_copy || s->places[ops[k].to].size != 1 || !s->places[ops[k].to].inside)
+            ops[kept++] = ops[k];
+    return kept;
 }
 
 static void finish(struct stream_maker *m)
@@ -491,16 +640,17 @@ static void finish(struct stream_maker *m)
     struct operand *o[STREAM_PLACES];
     int all = 0;
     for (int k = 0; k < m->nplaces; k++)
-        if (!m->place[k].number)
+        if (!m->place[k].number && !m->place[k].is_mask)
             o[all++] = &m->place[k].p.o;
     if (n < 2)
         return;
     struct stream *s = ARENA_NEW(b->a, struct stream);
-    s->count = m->count, s->nplaces = m->nplaces, s->ninsns = n;
+    s->nplaces = m->nplaces, s->ninsns = n;
     merge_shape(b, &m->shape, o, all, &s->shape);
     if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || bytes_streamed(b, s) < LEAST_BYTES)
         return;
-    s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)m->count);
+    s->count = leave_masks(m->op, m->count, s);
+    s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)s->count);
     chain(s);
     struct bound_insn *first = &b->out->insns[m->from];
     s->insns = arena_copy(b->a, first, sizeof *first * (size_t)n);
