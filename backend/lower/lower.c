@@ -101,7 +101,7 @@ bool lower_call(struct lowering *l, struct node *n)
 
 /* ---- nodes ---- */
 
-/* Same bytes under another shape: the result shares the operand's memory. */
+/* Same bytes under another shape or type: the result shares the operand's memory. */
 static bool lower_view(struct lowering *l, struct node *n)
 {
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
@@ -212,7 +212,7 @@ enum lowered lower_node(struct lowering *l, struct node *n)
         alias_parameters(l, n);
     if (n->op == OP_kernel_call) /* at every level, and not staged: its author did that */
         return lower_kernel_call(l, n);
-    if ((op_infos[n->op].flags & OPF_VIEW) && lower_view(l, n))
+    if (shows_operand(n) && lower_view(l, n))
         return LOWERED;
     if (decision_of(l, n)->passage != MADE || decision_of(l, n)->joined)
         return LOWERED;

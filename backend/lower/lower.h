@@ -49,6 +49,8 @@ bool is_turned(const struct lowering *l, const struct value *v);
 int value_slot(struct lowering *l, struct value *v);
 /* The inputs' shapes alone determine the shape: it has a place before anything runs. */
 bool is_planned(const struct lowering *l, const struct type *t);
+/* The one result is the first operand's bytes: another shape, or another type of elements as large. */
+bool shows_operand(const struct node *n);
 /* A temporary planned slot. */
 int temporary_slot(struct lowering *l, const struct type *t, const char *name);
 /* A constant slot; data is borrowed and must live as long as the graph (use its arena). */

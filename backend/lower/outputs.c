@@ -14,7 +14,7 @@ static bool may_lie_elsewhere(const struct lowering *l, const struct value *v)
 static struct value *only_view(const struct lowering *l, const struct value *v)
 {
     const struct node *n = v->uses && !v->uses->next ? v->uses->node : NULL;
-    bool shows = n && op_infos[n->op].flags & OPF_VIEW && n->in[0] == v && n->parent == l->g->main &&
+    bool shows = n && shows_operand(n) && n->in[0] == v && n->parent == l->g->main &&
                  is_planned(l, &n->out[0]->type);
     return shows ? n->out[0] : NULL;
 }

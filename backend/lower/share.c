@@ -199,7 +199,7 @@ static void place_result(struct lowering *l, const struct region *r, int i, int 
     for (int k = 0; k < last->nin; k++)
         times += last->in[k] == v;
     if (times == 1 && !v->constant && v->def && v->def->parent == r && slot_of(l, v) < 0 &&
-        !(op_infos[v->def->op].flags & (OPF_DATA_DEPENDENT | OPF_VIEW)))
+        !(op_infos[v->def->op].flags & OPF_DATA_DEPENDENT) && !shows_operand(v->def))
         l->slots[v->id] = slot;
 }
 

@@ -148,6 +148,15 @@ bool is_planned(const struct lowering *l, const struct type *t)
     return true;
 }
 
+bool shows_operand(const struct node *n)
+{
+    if (n->op != OP_bitcast)
+        return op_infos[n->op].flags & OPF_VIEW;
+    int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
+    return dtype_info(from)->bits >= 8 && dtype_info(to)->bits == dtype_info(from)->bits &&
+           from != DT_BOOL && to != DT_BOOL; /* booleans are 0 or 1 */
+}
+
 int constant_slot(struct lowering *l, const struct tensor *t, const char *name)
 {
     dim_t dims[MAX_RANK];
