@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* Rows of fewer elements, and what the caches hold, are as fast one instruction after the other. */
-enum { SHORTEST = 1024, LEAST_BYTES = 16 << 10 };
+/* Rows of fewer elements, and few operations on what the caches hold, are as fast one instruction after the other. */
+enum { SHORTEST = 1024, LEAST_WORK = 512 << 10 };
 enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 4 };
 _Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
@@ -528,16 +528,16 @@ static bool make_places(struct stream_maker *m, struct stream *s)
     return true;
 }
 
-/* Bytes of memory that the launch goes through, LEAST_BYTES at most. */
-static int64_t bytes_streamed(const struct binder *b, const struct stream *s)
+/* Bytes of memory that the launch goes through, for each operation; LEAST_WORK at most. */
+static int64_t work_streamed(const struct binder *b, const struct stream *s, int operations)
 {
-    int64_t bytes = b->out->instances < LEAST_BYTES ? b->out->instances : LEAST_BYTES, each = 0;
+    int64_t work = b->out->instances < LEAST_WORK ? b->out->instances : LEAST_WORK, each = 0;
     for (int k = 0; k < s->nplaces; k++)
         each += s->places[k].move;
-    bytes *= each;
-    for (int d = 0; d < s->shape.rank && bytes < LEAST_BYTES; d++)
-        bytes *= s->shape.count[d];
-    return bytes < LEAST_BYTES ? bytes : LEAST_BYTES;
+    work *= each * operations;
+    for (int d = 0; d < s->shape.rank && work < LEAST_WORK; d++)
+        work *= s->shape.count[d];
+    return work < LEAST_WORK ? work : LEAST_WORK;
 }
 
 /* How many operands an operation has. */
@@ -647,7 +647,7 @@ static void finish(struct stream_maker *m)
     struct stream *s = ARENA_NEW(b->a, struct stream);
     s->nplaces = m->nplaces, s->ninsns = n;
     merge_shape(b, &m->shape, o, all, &s->shape);
-    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || bytes_streamed(b, s) < LEAST_BYTES)
+    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || work_streamed(b, s, m->count) < LEAST_WORK)
         return;
     s->count = leave_masks(m->op, m->count, s);
     s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)s->count);
