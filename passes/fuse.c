@@ -47,6 +47,8 @@ static bool is_elementwise(const struct options *o, const struct node *n)
 {
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return is_quantization(n);
+    if (!o->strict_target && is_word_bitcast(n))
+        return true;
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)
         return false;
     if (!o->strict_target && is_integer_elementwise(n))
@@ -482,7 +484,7 @@ static bool fuse_region(struct fuser *f, struct region *r)
 {
     for (struct node *n = r->first, *next; n; n = next) {
         next = n->next;
-        if (n->op == OP_fused)
+        if (n->op == OP_fused || is_word_bitcast(n)) /* at a group's begin it is a view */
             continue;
         for (int i = 0; i < n->nregions; i++)
             if (!fuse_region(f, n->regions[i]))

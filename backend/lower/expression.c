@@ -101,7 +101,7 @@ bool node_possible(struct lowering *l, const struct node *n)
         return false;
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
         return quantization_possible(l, n);
-    if (!l->m->strict && is_integer_elementwise(n))
+    if (!l->m->strict && (is_integer_elementwise(n) || is_word_bitcast(n)))
         return true;
     if (n->op == OP_cast && out == DT_F32 &&
         (is_8bit(n->in[0]->type.dtype) || n->in[0]->type.dtype == DT_I32))
@@ -214,10 +214,12 @@ static bool multiplied(const struct value *v)
 }
 
 /* A cast to f32 of what is given, of 8-bit numbers, or of sums that are multiplied: engines read
- * integers as f32 anyway. */
+ * integers as f32 anyway. Words that are read as another type. */
 static bool forwarded(const struct expression *e, const struct value *v)
 {
     const struct node *n = group_def(e->g, v);
+    if (n && n->op == OP_bitcast)
+        return !group_is_result(e->g, v);
     if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
         return false;
     if (is_8bit(n->in[0]->type.dtype) && !e->k->m->strict)
@@ -246,6 +248,11 @@ static int last_use(const struct expression *e, const struct value *v, int first
 
 static struct ap operand(struct expression *e, struct value *v)
 {
+    if (forwarded(e, v) && v->def->op == OP_bitcast) {
+        struct ap a = operand(e, v->def->in[0]);
+        a.dtype = v->type.dtype;
+        return a;
+    }
     if (forwarded(e, v))
         v = v->def->in[0];
     for (int i = 0; i < e->ngiven; i++)
@@ -515,13 +522,23 @@ static void emit_integer(struct expression *e, const struct node *n, int at, int
                   .dst = destination(e, n->out[0], at, first), .a = a, .b = b, .op = n->op});
 }
 
+/* The same words, read as the other type. */
+static void emit_bitcast(struct expression *e, const struct node *n, int at, int first)
+{
+    struct ap src = operand(e, n->in[0]);
+    src.dtype = n->out[0]->type.dtype;
+    emit_tensor_copy(e->k, (struct tensor_copy){.dst = destination(e, n->out[0], at, first), .src = src});
+}
+
 static void emit_node(struct expression *e, int at, int first)
 {
     const struct node *n = e->g->nodes[at];
     if (absorbed(e, n, first) || forwarded(e, n->out[0]) ||
         (n->op == OP_cast && rounding(e, n->in[0]) == n))
         return;
-    if (n->op != OP_where && n->op != OP_cast && is_integer_elementwise(n))
+    if (n->op == OP_bitcast)
+        emit_bitcast(e, n, at, first);
+    else if (n->op != OP_where && n->op != OP_cast && is_integer_elementwise(n))
         emit_integer(e, n, at, first);
     else if (n->op == OP_where)
         emit_where(e, n, at, first);

@@ -16,6 +16,7 @@
 #include "backend/schedule/schedule.h"
 #include "backend/lower/stage.h"
 #include "backend/lower/states.h"
+#include "passes/ir/integer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static enum lowered lower_tiles(struct lowering *l, struct node *n)
             return (rows[i].machines == DIRECT && l->m->strict) || (rows[i].planned && !decision_of(l, n)->plan)
                        ? DECLINED
                        : rows[i].lower(l, n);
-    if (op_infos[first->op].flags & OPF_ELEMENTWISE)
+    if ((op_infos[first->op].flags & OPF_ELEMENTWISE) || is_word_bitcast(first))
         return lower_elementwise(l, n);
     return DECLINED;
 }

@@ -28,3 +28,13 @@ bool is_integer_elementwise(const struct node *n)
     return (op_infos[n->op].flags & OPF_ENGINE_INTEGER) && is_integer(out) &&
            (n->nin < 2 || n->in[0]->type.dtype == n->in[1]->type.dtype);
 }
+
+static bool is_word(int dtype)
+{
+    return dtype == DT_F32 || dtype == DT_I32 || dtype == DT_U32;
+}
+
+bool is_word_bitcast(const struct node *n)
+{
+    return n->op == OP_bitcast && is_word(n->in[0]->type.dtype) && is_word(n->out[0]->type.dtype);
+}

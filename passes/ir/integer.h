@@ -11,5 +11,7 @@
 /* Whether n is a function of one or two operands, a choice (`where`) or a conversion of integers or
  * booleans, with one result. Conversions may give f32. Requires inferred types. */
 bool is_integer_elementwise(const struct node *n);
+/* Whether n shows words of 32 bits, floats or integers, as the other type. */
+bool is_word_bitcast(const struct node *n);
 
 #endif

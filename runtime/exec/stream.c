@@ -155,7 +155,7 @@ struct stream_maker {
 static bool same_pattern(const struct pattern *x, const struct pattern *y)
 {
     const struct operand *a = &x->o, *b = &y->o;
-    if (a->mem != b->mem || a->dtype != b->dtype || a->slot != b->slot || a->offset != b->offset ||
+    if (a->mem != b->mem || a->size != b->size || a->slot != b->slot || a->offset != b->offset ||
         a->nterms != b->nterms || a->rank != b->rank)
         return false;
     for (int i = 0; i < a->nterms; i++)
@@ -416,7 +416,7 @@ static bool take_copy(struct stream_maker *m, const struct bound_insn *i, int at
         }
         return true;
     }
-    if (i->o[DST].dtype != DT_F32 || i->o[SRC].dtype != DT_F32)
+    if (to != i->o[SRC].dtype || (to != DT_F32 && to != DT_I32 && to != DT_U32))
         return false;
     if (m) {
         int x = operand_place(m, at, SRC);
@@ -647,7 +647,8 @@ static void finish(struct stream_maker *m)
     struct stream *s = ARENA_NEW(b->a, struct stream);
     s->nplaces = m->nplaces, s->ninsns = n;
     merge_shape(b, &m->shape, o, all, &s->shape);
-    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) || work_streamed(b, s, m->count) < LEAST_WORK)
+    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) ||
+        work_streamed(b, s, m->count) < LEAST_WORK)
         return;
     s->count = leave_masks(m->op, m->count, s);
     s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)s->count);
