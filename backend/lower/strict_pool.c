@@ -141,6 +141,111 @@ static int64_t windows_at_a_time(const struct machine *m)
     return room < ENOUGH ? room : ENOUGH;
 }
 
+/* ---- images that lie whole in SBUF, without the padding: what has made them may have left them there ---- */
+
+/* Results [first, first + n) along a dim, whose windows have taps [from, to) in the image. */
+struct run_of_windows {
+    int64_t first, n, from, to;
+};
+enum { MAX_RUNS = 8 };
+
+/* Of all results along a dim; 0: there are too many kinds, or windows beside the image. */
+static int find_runs(int64_t results, int64_t stride, int64_t pad, int64_t kernel, int64_t dilation, int64_t size,
+                     struct run_of_windows *runs)
+{
+    int n = 0;
+    for (int64_t r = 0; r < results; r++) {
+        int64_t at = r * stride - pad, from = at < 0 ? ceil_div(-at, dilation) : 0;
+        int64_t to = size > at ? ceil_div(size - at, dilation) : 0;
+        to = to < kernel ? to : kernel;
+        if (to <= from)
+            return 0;
+        if (n > 0 && runs[n - 1].from == from && runs[n - 1].to == to) {
+            runs[n - 1].n++;
+            continue;
+        }
+        if (n == MAX_RUNS)
+            return 0;
+        runs[n++] = (struct run_of_windows){r, 1, from, to};
+    }
+    return n;
+}
+
+struct window_runs {
+    int rows, columns;
+    struct run_of_windows row[MAX_RUNS], column[MAX_RUNS];
+};
+
+/* Whether the image is padded, rows lie side by side in HBM, and windows can be told apart. */
+static bool lies_whole(const struct strict_pool *s, int counts, struct window_runs *r)
+{
+    const struct strict_image *m = &s->m;
+    bool padded = m->top > 0 || m->left > 0 || m->rows > m->h || m->cols > m->w;
+    if (!m->resident || !padded || counts >= 0 || m->step_w != 1 || (m->h > 1 && m->step_h != m->w))
+        return false;
+    r->rows = find_runs(m->oh, m->sh, m->top, m->kh, m->dh, m->h, r->row);
+    r->columns = find_runs(m->ow, m->sw, m->left, m->kw, m->dw, m->w, r->column);
+    return r->rows > 0 && r->columns > 0;
+}
+
+/* What windows of rows [first, end) of results, of one kind, are reduced to. */
+static void reduce_run(struct strict_pool *s, struct ap image, struct ap result, const struct run_of_windows *row,
+                       const struct run_of_windows *column, int64_t first, int64_t end, int64_t above)
+{
+    const struct strict_image *m = &s->m;
+    int64_t top = first * m->sh - m->top + row->from * m->dh, left = column->first * m->sw - m->left;
+    left += column->from * m->dw;
+    image.offset.base += top * m->w + left;
+    result.offset.base += (first - above) * m->ow + column->first;
+    ap_push(&image, m->sh * m->w, end - first), ap_push(&result, m->ow, end - first);
+    ap_push(&image, m->sw, column->n), ap_push(&result, 1, column->n);
+    ap_push(&image, m->dh * m->w, row->to - row->from), ap_push(&image, m->dw, column->to - column->from);
+    float scale = s->p->max ? 1 : 1.0f / (float)(m->kh * m->kw);
+    emit_tensor_reduce(s->k, (struct tensor_reduce){.dst = result,
+                                                    .src = image,
+                                                    .axes = 2,
+                                                    .scale = scale,
+                                                    .op = s->p->max ? OP_max : OP_add});
+}
+
+/* A tile with so many elements in each partition, without the dims within. */
+static struct ap channels_of(struct strict_pool *s, int dtype, int64_t elements)
+{
+    struct ap a = {.mem = MEM_SBUF, .dtype = (uint8_t)dtype};
+    a.tensor = kernel_tile(s->k, MEM_SBUF, dtype, s->m.chunk, elements);
+    ap_push(&a, elements, s->m.chunk), ap_clip(s->k->p, &a, 0, s->var_block, s->m.chunk, s->m.channels);
+    return a;
+}
+
+static void emit_whole(struct strict_pool *s, const struct window_runs *r)
+{
+    struct kernel_builder *k = s->k;
+    const struct strict_image *m = &s->m;
+    struct ap image = channels_of(s, m->x->type.dtype, m->h * m->w), to = image, from = ap_slot(k->p, m->slot);
+    ap_move(k->p, &from, s->var_n, m->step_n);
+    ap_push_tile(k->p, &from, m->step_c, m->chunk, s->var_block, m->channels);
+    ap_push(&to, 1, m->h * m->w), ap_push(&from, 1, m->h * m->w);
+    emit_dma_copy(k, (struct dma_copy){.dst = to, .src = from});
+    for (int64_t at = 0; at < m->oh; at += m->band) {
+        int64_t left = m->oh - at, rows = left < m->band ? left : m->band;
+        struct ap tile = channels_of(s, s->p->max ? m->x->type.dtype : DT_F32, rows * m->ow), result = tile;
+        for (int i = 0; i < r->rows; i++) {
+            const struct run_of_windows *row = &r->row[i];
+            int64_t first = row->first > at ? row->first : at, end = row->first + row->n;
+            end = end < at + rows ? end : at + rows;
+            for (int c = 0; c < r->columns && end > first; c++)
+                reduce_run(s, image, tile, row, &r->column[c], first, end, at);
+        }
+        struct epilogue e = epilogue_of(s);
+        if (s->p->spatial == 2) {
+            e.covers[1].tile = rows, e.covers[1].at = at;
+            ap_push(&result, m->ow, rows);
+        }
+        ap_push(&result, 1, m->ow);
+        epilogue_emit(&e, result);
+    }
+}
+
 struct pool_plan {
     struct pooling p;
     struct strict_image m;
@@ -184,7 +289,11 @@ enum lowered strict_pool(struct lowering *l, struct node *whole)
         s.var_band = kernel_grid(&k, s.m.bands);
     if (!s.m.resident && s.m.widths > 1)
         s.var_column = kernel_grid(&k, s.m.widths);
-    emit(&s, counts);
+    struct window_runs runs;
+    if (lies_whole(&s, counts, &runs))
+        emit_whole(&s, &runs);
+    else
+        emit(&s, counts);
     struct dim_table *t = &l->p->dims;
     dim_t out_channels = type_count(t, &n->out[0]->type);
     kernel_of(&k)->flops = dim_mul(t, out_channels, p.kernel[0] * p.kernel[1]);
