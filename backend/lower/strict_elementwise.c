@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MIN_FREE = 64, MAX_FREE = 2048, UNKNOWN_FREE = 512 };
+enum { MIN_FREE = 64, MAX_FREE = 2048, FIRST_FREE = 1024, UNKNOWN_FREE = 512 };
 
 /* The dim that fills most partitions; the one before the last if several do. */
 static int partition_dim(const struct group_layout *y)
@@ -106,9 +106,18 @@ static void split(struct group_layout *y)
         cut_dim(y, last, n / rows);
 }
 
+/* Whether the group reads what the model is given: it is among the first then, and all that comes after waits. */
+static bool reads_input(const struct group_layout *y)
+{
+    for (int i = 0; i < y->n; i++)
+        if (y->operands[i].v->param_of == y->l->g->main)
+            return true;
+    return false;
+}
+
 bool strict_layout_tile(struct group_layout *y, int nodes, struct group_layout *rest)
 {
-    dim_t max = strict_free_size(y->l->m, y->n + nodes, MAX_FREE);
+    dim_t max = strict_free_size(y->l->m, y->n + nodes, reads_input(y) ? FIRST_FREE : MAX_FREE);
     if (y->rank > 1) {
         split(y);
         choose_tile(y, max);
