@@ -298,6 +298,46 @@ class Loops(Case):
         self.close(kernel(a), a * 2)
         self.assertLess(len(kernel.compile(a).trace.records), 8)
 
+    def test_numbers_of_an_index(self) -> None:
+        """What Python and NumPy make of a loop's index where they need its value, as of an int."""
+        table = np.arange(20, 14, -1)
+        forms = {"itself": lambda i: i, "affine": lambda i: 2 * i + 1, "or": lambda i: i | 1, "xor": lambda i: 3 ^ i, "not": lambda i: ~i & 7, "row": lambda i: float(table[i]), "part": lambda i: float(table[i:i + 2].sum()),
+                 "equal conditions": lambda i: 2 if (i > 1) == (i > 3) else 1, "unequal conditions": lambda i: 2 if (i > 1) != (i > 3) else 1,
+                 "conditions as numbers": lambda i: (i > 1) + 3 * (i > 2) - (i == 4), "a number": lambda i: float(i > 2) + int(i == 0)}
+        a = f32(6, 4, 5)
+        for name, form in forms.items():
+            for trips in nl.affine_range, nl.sequential_range:
+                with self.subTest(form=name):
+                    @nki.jit
+                    def kernel(a, form=form, trips=trips):
+                        out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+                        for i in trips(a.shape[0]):
+                            nl.store(out[i], nl.load(a[i]) + form(i))
+                        return out
+
+                    self.close(kernel(a), a + np.float32([form(i) for i in range(6)]).reshape(6, 1, 1))
+
+    def test_an_index_added_to_integers(self) -> None:
+        """An address of tensors, and a number of tiles."""
+        @nki.jit
+        def kernel(table, first, rows):
+            n, (r, _), f = 3, rows.shape, nl.arange(table.shape[1])[None, :]
+            blocks = nl.ndarray((n, 2, table.shape[1]), dtype=table.dtype, buffer=nl.shared_hbm)
+            picked = nl.ndarray((n, r, table.shape[1]), dtype=table.dtype, buffer=nl.shared_hbm)
+            sums = nl.ndarray((n, 1, 1), dtype=first.dtype, buffer=nl.shared_hbm)
+            start, index = nl.load(first), nl.load(rows)
+            for i in nl.affine_range(n):
+                nl.store(blocks[i], nl.load(table[start[0, 0] + 2 * i + nl.arange(2)[:, None], f]))
+                nl.store(picked[i], nl.load(table[(index + i)[nl.arange(r)[:, None], 0], f]))
+                nl.store(sums[i], start + i)
+            return blocks, picked, sums
+
+        table, rows = f32(12, 5), np.array([[3], [1], [0], [9]], np.int32)
+        blocks, picked, sums = kernel(table, np.array([[4]], np.int32), rows)
+        self.same(blocks, table[4:10].reshape(3, 2, 5))
+        self.same(picked, np.stack([table[rows[:, 0] + i] for i in range(3)]))
+        self.same(sums, np.array([4, 5, 6], np.int32).reshape(3, 1, 1))
+
     def test_conditions_on_an_index(self) -> None:
         @nki.jit
         def kernel(a):

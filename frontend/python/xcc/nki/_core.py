@@ -15,7 +15,7 @@ from ._index import Expr, Mask
 from ._mask import Region, region_of
 from ._races import WRITTEN
 from ._record import Dim, Instruction, Number, Object, Operand
-from ._tensor import View, hooks, merge_dims, split_dims
+from ._tensor import Dynamic, View, hooks, merge_dims, split_dims
 from ._trace import need_trace
 
 Shape = Tuple[int, ...]
@@ -150,6 +150,8 @@ def _check_partitions(name: str, operands: Dict[str, Operand], api: str) -> None
 
 def as_tile(x: object, api: str, what: str) -> View:
     """An operand that must be on the chip."""
+    if isinstance(x, Dynamic):
+        return x.value()
     if not isinstance(x, View):
         need_trace(api)
         hint = "; is it the operation? The order of arguments differs between instructions: name them, %s=tile, op=..." % what if callable(x) else ""

@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import sys
+import threading
 import warnings
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple
 
@@ -64,6 +65,17 @@ class NeedValue(BaseException):
         super().__init__(why)
         self.loops = tuple(loops)
         self.why = why
+        _asked.last = self
+
+
+_asked = threading.local()
+
+
+def asked() -> Optional[NeedValue]:
+    """The last NeedValue of this thread since the last call. Code in C that tries an index as an integer swallows it: array[i] of NumPy."""
+    last = getattr(_asked, "last", None)
+    _asked.last = None
+    return last
 
 
 class NeedRewrite(BaseException):

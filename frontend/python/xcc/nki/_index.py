@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import Dict, List, Optional, Sequence, Tuple, Union
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
 
 from ._errors import NeedRewrite, NeedValue, NkiIndexError, NkiTypeError, error
 
@@ -230,9 +232,32 @@ class Expr:
     def __and__(self, other: object) -> object:
         if type(other) is int and other >= 0 and (other & (other + 1)) == 0:
             return self % (other + 1)
-        need_value(self, "a bit operation")
+        return self._bits(other, operator.and_)
 
     __rand__ = __and__
+
+    def __or__(self, other: object) -> object:
+        return self._bits(other, operator.or_)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: object) -> object:
+        return self._bits(other, operator.xor)
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> object:
+        return self * -1 - 1
+
+    def _bits(self, other: object, operation: Callable[[int, int], int]) -> object:
+        """Of numbers: those of loops that are not unrolled are asked for."""
+        if not isinstance(other, (int, np.integer, Expr)):
+            return NotImplemented
+        both = [self.resolved(), other.resolved() if isinstance(other, Expr) else other]
+        exprs = [e for e in both if isinstance(e, Expr) and (e.terms or e.shape)]
+        if exprs:
+            need_value(exprs[0], "a bit operation", *exprs[1:])
+        return operation(*(e.base if isinstance(e, Expr) else int(e) for e in both))
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -461,7 +486,32 @@ class Mask:
     __ror__ = __or__
 
     def __mul__(self, other: object) -> object:
+        if isinstance(other, (int, float)) and not isinstance(other, bool):
+            return int(self) * other
         return self._join(other, "and")
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: object) -> object:
+        return int(self) + other  # type: ignore[operator]
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> object:
+        return int(self) - other  # type: ignore[operator]
+
+    def __rsub__(self, other: object) -> object:
+        return other - int(self)  # type: ignore[operator]
+
+    def __int__(self) -> int:
+        """1 or 0, as of a bool of Python."""
+        if self.shape:
+            raise error(None, "a condition on index arrays is used as a number, which it is not in all places; select by it: "
+                        "nisa.affine_select, or a mask", NkiTypeError)
+        return int(bool(self))
+
+    def __float__(self) -> float:
+        return float(int(self))
 
     def __invert__(self) -> "Mask":
         if self.kind == "and":
@@ -499,6 +549,8 @@ class Mask:
             return False
         if isinstance(other, bool):
             return self if other else ~self
+        if isinstance(other, Mask) and other is not self:
+            return (self & other) | (~self & ~other)  # type: ignore[operator]
         return self is other
 
     __hash__ = object.__hash__

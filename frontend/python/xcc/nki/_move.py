@@ -11,7 +11,7 @@ from ._errors import NkiTypeError, error, warn
 from ._index import Expr, Mask
 from ._mask import Region, region_of, turned
 from ._record import Operand
-from ._tensor import View, hooks
+from ._tensor import Dynamic, View, hooks
 from ._trace import need_trace
 
 
@@ -72,6 +72,7 @@ def store(dst: View, value: object, mask: object = None, api: str = "nl.store", 
         _ = n
         emit_dma(dst, tile, api, mask, accumulate, skip)
         return
+    value = value.value() if isinstance(value, Dynamic) else value
     if not isinstance(value, View):
         raise error(api, "value is %s, expected a tile or a number%s" % (type(value).__name__, "; nl.shared_constant makes a tensor of an array, "
                     "nl.load a tile of that" if isinstance(value, np.ndarray) else ""), NkiTypeError)

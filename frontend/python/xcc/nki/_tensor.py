@@ -37,6 +37,18 @@ class Dynamic:
 
     __radd__ = __add__
 
+    def __sub__(self, other: object) -> "Dynamic":
+        return Dynamic(self.tile, self.expr - other)  # type: ignore[operator]
+
+    def __mul__(self, other: object) -> Any:
+        return self.value() * other
+
+    __rmul__ = __mul__
+
+    def value(self) -> "View":
+        """Where it is no address: the sum."""
+        return hooks["binary"]("add", self.tile, self.expr)
+
 
 # The operators of Python as NumPy's scalars call them, and as hooks["binary"] does.
 _OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "floor_divide": "floordiv",
@@ -424,15 +436,19 @@ class View:
         return True if other is None else hooks["binary"]("ne", self, other)
 
     def __add__(self, other: object) -> Any:
-        if isinstance(other, Expr) or isinstance(other, Variable):
+        if isinstance(other, Expr) and self._may_be_address(other):
             return Dynamic(self, other)
         return hooks["binary"]("add", self, other)
+
+    def _may_be_address(self, other: Expr) -> bool:
+        """Whether the sum with an index may be an index; else the index is a number."""
+        return not dtypes.is_float(self.dtype) and self.dtype.itemsize > 1 and (self.size == 1 or bool(other.shape))
 
     def __matmul__(self, other: object) -> Any:
         return hooks["matmul"](self, other)
 
     def __radd__(self, other: object) -> Any:
-        if isinstance(other, Expr):
+        if isinstance(other, Expr) and self._may_be_address(other):
             return Dynamic(self, other)
         return hooks["binary"]("add", other, self)
 

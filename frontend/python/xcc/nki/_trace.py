@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from .._small_floats import inside_kernels
-from ._errors import _HERE, NeedCpu, NeedRewrite, NeedValue, NkiError, NkiTypeError, error, warn_at, with_place
+from ._errors import _HERE, NeedCpu, NeedRewrite, NeedValue, NkiError, NkiTypeError, asked, error, warn_at, with_place
 from ._index import Expr, Variable, to_int
 from ._loops import CARRIED, Watch
 from ._races import Trips
@@ -283,7 +283,7 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
         t.base_frame = sys._getframe(0)
         try:
             with tracing(t):
-                return _run(t, function, bind, finish)
+                return _run_asking(t, function, bind, finish)
         except NeedValue as need:
             new = set(need.loops) - unroll
             if not new:
@@ -305,6 +305,22 @@ def trace_kernel(function: Callable[..., Any], bind: Callable[[Trace], Tuple[tup
         finally:
             t.base_frame = None
     raise NkiError("tracing does not come to an end")
+
+
+def _run_asking(t: Trace, function: Callable[..., Any], bind: Callable[..., Any], finish: Callable[[Trace, Any], Any]) -> Traced:
+    """_run, which also raises a NeedValue that other code swallowed."""
+    asked()
+    try:
+        traced = _run(t, function, bind, finish)
+    except Exception:
+        need = asked()
+        if need is not None:
+            raise need from None
+        raise
+    need = asked()
+    if need is not None:
+        raise need
+    return traced
 
 
 def _run(t: Trace, function: Callable[..., Any], bind: Callable[..., Any], finish: Callable[[Trace, Any], Any]) -> Traced:
