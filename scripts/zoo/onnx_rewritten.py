@@ -356,6 +356,28 @@ def four_bits(model, inputs):
     return q.model.model
 
 
+@change
+def quantised_and_saved(model, inputs):
+    """Then through ONNX Runtime's optimisations: integer operators with channels last, fused ones."""
+    return saved_by_onnxruntime(quantised(model, inputs), "ALL")
+
+
+@change
+def quantised_dynamically_and_saved(model, inputs):
+    return saved_by_onnxruntime(quantised_dynamically(model, inputs), "ALL")
+
+
+@change
+def four_bits_and_saved(model, inputs):
+    return saved_by_onnxruntime(four_bits(model, inputs), "ALL")
+
+
+@change
+def half_and_saved(model, inputs):
+    return saved_by_onnxruntime(half(model, inputs), "EXTENDED")
+
+
 # Changes that round, how far; and operators that choose, where a last bit that differs is another element.
 CHOICES = {"Equal", "TopK", "ArgMax", "ArgMin", "GridSample", "NonMaxSuppression", "Unique", "NonZero"}
 APPROXIMATE = {"half": 2e-2, "half_throughout": 2e-2, "quantised": 5e-2, "quantised_operators": 5e-2, "quantised_16": 5e-2, "quantised_dynamically": 5e-2, "four_bits": 2e-2}
+APPROXIMATE.update({name + "_and_saved": tolerance for name, tolerance in list(APPROXIMATE.items()) if name + "_and_saved" in CHANGES})
