@@ -77,7 +77,7 @@ static bool is_cut(const struct closure *c, bool table, const char *name, size_t
     static const char *const of_calls[] = {"op_run",     "op_eval",           "infer_run",
                                            "run_region", "content_of_tensor", "op_signature"};
     static const char *const of_control[] = {"plan_control", "plan_quick", "plan_loops", "run_control", "quick_run"};
-    static const char *const of_streams[] = {"stream_insns", "stream_takes"};
+    static const char *const of_streams[] = {"stream_insns", "stream_takes", "bind_small_products"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows && table; i++)
         if (begins(name, rows[i]))
             return true;

@@ -3,6 +3,7 @@
  * (bind_pattern.c) and what its executor prepares.
  */
 #include "runtime/exec/bind_kernel.h"
+#include "runtime/exec/small_products.h"
 #include "runtime/exec/stream.h"
 
 #include "neff/base/use.h"
@@ -341,6 +342,8 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
         fail_in(d, "kernel '%s'", k->name ? k->name : "");
         return NULL;
     }
+    if (USED(STREAMS) && b.out->ninsns == 1 && !m->engine_threads)
+        bind_small_products(b.out, kernels_get(), a);
     b.out->steps = steps_of(&b);
     int64_t flops = dim_value(values, k->flops), bytes = dim_value(values, k->bytes);
     b.out->flops = flops > 0 && flops != DIM_NOT_BOUND ? flops : 0;

@@ -9,6 +9,7 @@
 
 #include "neff/base/use.h"
 #include "runtime/exec/forms.h"
+#include "runtime/exec/small_products.h"
 
 #include <string.h>
 
@@ -655,6 +656,26 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
     gemm_run_prefetching(g, me->k, p[MOVING], p[STATIONARY], to, &me->prefetch);
     if (converts)
         store_result(me, i, m, &e, to, p[DST], accumulate);
+}
+
+bool product_is_small(const struct bound_insn *i, int lanes, struct small_products *p)
+{
+    enum { MOST_COLUMNS = 16, MOST_TERMS = 256, MOST_OF_LANES = 64 }; /* where tiles of registers are no faster */
+    const struct matmul *m = i->prepared;
+    const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
+    if (m->type != GEMM_F32 || m->packed || m->empty || m->slow || m->dot || m->dots || m->convert_a || m->convert_c ||
+        m->steps || m->nbatch || !m->foreseen || m->nvariants != 1 || m->variants[0].accumulate ||
+        i->imm[IMM(nc_matmul, accumulate)].nterms || w->dtype != DT_F32 || w->step[w->rank - 1] != 1)
+        return false;
+    const struct product_variant *v = &m->variants[0];
+    *p = (struct small_products){.c_pitch = c->step[c->rank - 2],
+                                 .a_pitch = a->step[a->rank - 2],
+                                 .w_pitch = w->step[w->rank - 2],
+                                 .rows = v->rows,
+                                 .columns = v->columns,
+                                 .k = v->k};
+    return v->columns <= MOST_COLUMNS && v->k <= MOST_TERMS &&
+           (int64_t)v->rows * v->columns * v->k <= MOST_OF_LANES * (int64_t)lanes * lanes;
 }
 
 /* ---- what of all this an instruction needs (forms.h) ---- */

@@ -60,6 +60,11 @@ static void run_instance(struct worker *me, const struct bound_kernel *k)
 
 static void run_range(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to)
 {
+    if (k->run_many) {
+        k->run_many(me, k, from, to);
+        plant(me, k, 0, 1);
+        return;
+    }
     int64_t rest = from;
     for (int g = k->ngrid - 1; g >= 0; g--) {
         me->vars[g] = rest % k->grid[g];

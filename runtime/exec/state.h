@@ -122,6 +122,9 @@ struct bound_kernel {
     int64_t flops, bytes, work_bytes; /* work_bytes: estimated where the kernel does not say */
     int64_t steps; /* that a launch counts for, beside the one that it is */
     struct bound_insn *insns;
+    /* Runs instances from .. to - 1 at once, with what it has prepared; NULL: each by itself. */
+    void (*run_many)(struct worker *me, const struct bound_kernel *k, int64_t from, int64_t to);
+    const void *many;
     struct number **waits; /* per instruction the values it waits for; NULL: engines are no threads */
 };
 

@@ -16,12 +16,14 @@
 #include "runtime/kernels/weight_only.inc"
 #include "runtime/kernels/math.inc"
 #include "runtime/kernels/recurrent.inc"
+#include "runtime/kernels/small_products.inc"
 
 void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
 {
 #if !OVERLAY
     SET_USED(weight_only_unpack, weight_only_unpack)
     SET_USED(recurrent, recurrent)
+    SET_USED(small_products, small_products)
     SET_USED(gemm_f32, gemm_or_row_f32)
 #endif
 #if !OVERLAID

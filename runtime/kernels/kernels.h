@@ -331,6 +331,14 @@ static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dil
 }
 
 struct stream_run;  /* stream.h */
+
+/* Products C = A W of f32, the next of them so many elements further on. Rows are dense. */
+struct small_products {
+    float *c;
+    const float *a, *w;
+    ptrdiff_t c_next, a_next, w_next, c_pitch, a_pitch, w_pitch;
+    int rows, columns, k;
+};
 struct gemm_block; /* gemm.h */
 
 enum { SHORT_ROW = 32 };
@@ -421,6 +429,7 @@ struct kernel_table {
      * w[i] */
     void (*dot)(float *y, ptrdiff_t y_step, const float *a, ptrdiff_t a_step, const float *w,
                 size_t rows, size_t n, bool accumulate);
+    void (*small_products)(const struct small_products *p, size_t count);
     /* y = exp(x - shift); returns the sum of y. */
     float (*exp_sum)(struct out_row y, struct in_row x, float shift, size_t n);
     /* Two passes; variance divides by n. */

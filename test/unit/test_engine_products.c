@@ -170,10 +170,84 @@ static void products_with_steps(void **state)
                 steps_case(bf16 ? DT_BF16 : DT_F32, 37, m, 24, activations[f], m % 8);
 }
 
+/* ---- many small products ---- */
+
+struct small_case {
+    int64_t count, n, m, k, padding; /* padding: between rows, and between matrices */
+    bool shared;                     /* one stationary for all */
+};
+
+static void small_bench(struct bench *b, const struct small_case *x)
+{
+    const int64_t c_size = x->n * (x->m + x->padding) + x->padding, w_size = x->k * (x->m + x->padding),
+                  a_size = x->n * (x->k + x->padding) + x->padding;
+    begin(b);
+    int var = grid(b, x->count);
+    grid(b, 1);
+    int c = buffer(b, DT_F32, x->count * c_size, true), w = buffer(b, DT_F32, x->count * w_size, false),
+        a = buffer(b, DT_F32, x->count * a_size, false);
+    struct insn *i = add(b, INSN_nc_matmul);
+    i->ap[0] = pattern(c, DT_F32, 2, (int64_t[]){x->n, x->m}, 1, 0);
+    i->ap[1] = pattern(w, DT_F32, 2, (int64_t[]){x->k, x->m}, 1, 0);
+    i->ap[2] = pattern(a, DT_F32, 2, (int64_t[]){x->n, x->k}, 1, 0);
+    i->ap[0].dim[0].step += x->padding, i->ap[1].dim[0].step += x->padding, i->ap[2].dim[0].step += x->padding;
+    affine_set(&i->ap[0].offset, &b->p->arena, var, c_size);
+    affine_set(&i->ap[2].offset, &b->p->arena, var, a_size);
+    if (!x->shared)
+        affine_set(&i->ap[1].offset, &b->p->arena, var, w_size);
+}
+
+/* The result, by instructions that run one by one or not. */
+static struct tensor small_result(struct bench *b, bool one_by_one)
+{
+    struct diag d = {0};
+    struct tensor y = {.kind = VK_NONE};
+    engine_threads_select(one_by_one);
+    struct model *m = model_new(b->p, &d);
+    engine_threads_select(false);
+    struct context *c = context_new(m, 1, &d);
+    for (int i = 0; i < b->n; i++)
+        assert_true(context_set_input(c, i, &b->buffer[i], &d));
+    if (!context_run(c, &d))
+        fail_msg("%s", d.text);
+    assert_true(tensor_copy(&y, context_output(c, 0), &d));
+    context_free(c);
+    b->p = model_take_program(m);
+    return y;
+}
+
+static void small_case(const struct small_case *x)
+{
+    struct bench b, again;
+    uint64_t before = seed;
+    small_bench(&b, x);
+    add_steps(&b);
+    struct tensor many = small_result(&b, false), each = small_result(&b, true);
+    assert_memory_equal(many.data, each.data, tensor_bytes(&many));
+    tensor_free(&many), tensor_free(&each);
+    for (int i = 0; i < b.n; i++)
+        tensor_free(&b.buffer[i]);
+    program_free(b.p);
+    seed = before;
+    small_bench(&again, x);
+    check(&again, 1e-5);
+}
+
+static void small_products(void **state)
+{
+    static const struct small_case cases[] = {
+        {70, 4, 4, 4, 0, false}, {70, 3, 3, 3, 0, false}, {70, 4, 1, 4, 0, false}, {2500, 1, 7, 2, 0, false},
+        {33, 5, 13, 7, 3, false}, {33, 8, 8, 8, 0, true},  {20, 12, 12, 64, 1, false}, {20, 16, 16, 16, 0, false},
+        {9, 6, 16, 5, 0, true},   {9, 9, 9, 1, 2, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        small_case(&cases[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matrix_products),
                                        cmocka_unit_test(packed_products),
-                                       cmocka_unit_test(products_with_steps)};
+                                       cmocka_unit_test(products_with_steps),
+                                       cmocka_unit_test(small_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
