@@ -1,7 +1,7 @@
 /*
- * A product of small matrices is a few dozen instructions; binding its addresses and choosing a tile takes longer. Where
- * all instances are such, of the same sizes and at equal distances, one call of the kernel `small_products` takes many
- * of them. Sums are those of the other kernels for products, bit for bit.
+ * A product of small matrices is a few dozen instructions; computing its addresses and choosing a tile takes longer.
+ * Where all instances are such, of the same sizes and at equal distances, one call of the kernel `small_products` takes
+ * many of them. Sums are those of the other kernels for products, bit for bit.
  */
 #include "runtime/exec/small_products.h"
 
@@ -45,7 +45,7 @@ void bind_small_products(struct bound_kernel *k, const struct kernel_table *kern
 {
     const struct bound_insn *i = &k->insns[0];
     struct small_products *p;
-    bool along = k->ngrid > 0;
+    bool along = k->ngrid > 0 && k->instances > 0; /* what has no instance is not bound */
     for (int g = 1; g < k->ngrid; g++)
         along &= k->grid[g] == 1;
     if (!along || k->ninsns != 1 || i->run != exec_nc_matmul || !kernels->small_products)
