@@ -549,16 +549,22 @@ static bool has_numbers(const struct places *p, const struct runs *r, const stru
            p->batches > 0 && p->index->dtype == DT_I32 && m->max >= 0 && m->max <= INT32_MAX;
 }
 
+#define AT_NUMBERS_BY(T, value, step, stride, move)                                                \
+    for (int64_t i = 0; i < n; i++)                                                                \
+        if ((uint32_t)at[i * (step)] <= max) {                                                     \
+            const T a = to[at[i * (step)] * (stride)], b = x[i * (move)];                          \
+            (void)a;                                                                               \
+            to[at[i * (step)] * (stride)] = value;                                                 \
+        }
 #define AT_NUMBERS(T, value)                                                                       \
     {                                                                                              \
         T *const to = y->data;                                                                     \
         const T *const x = (const T *)from;                                                        \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            if ((uint32_t)at[i * step] <= max) {                                                   \
-                const T a = to[at[i * step] * stride], b = x[i * move];                            \
-                (void)a;                                                                           \
-                to[at[i * step] * stride] = value;                                                 \
-            }                                                                                      \
+        if (step == 1 && stride == 1 && move == 1) {                                               \
+            AT_NUMBERS_BY(T, value, 1, 1, 1)                                                       \
+        } else {                                                                                   \
+            AT_NUMBERS_BY(T, value, step, stride, move)                                            \
+        }                                                                                          \
     }
 
 /* The row of indices that the walk is at. */
