@@ -87,27 +87,15 @@ join_fn *join_of(enum op op, int dtype)
     return NULL;
 }
 
-/* Rows of f32 by the kernels for columns that are reduced: what is there is the sum or extreme so far. */
-#define JOIN_ROW(name, f)                                                                          \
-    static void name(void *to, int64_t ys, const void *from, int64_t xs, int64_t n)                \
-    {                                                                                              \
-        (void)ys, (void)xs;                                                                        \
-        kernels_get()->reduce_columns[f](to, from, 0, 1, (size_t)n);                               \
-    }
-JOIN_ROW(add_row, REDUCE_sum)
-JOIN_ROW(max_row, REDUCE_max)
-JOIN_ROW(min_row, REDUCE_min)
-
-join_fn *join_of_rows(enum op op, int dtype, int64_t n)
+join_columns_fn *join_columns_of(enum op op, int dtype, int64_t n)
 {
     static const struct {
         enum op op;
         enum kernel_reduce f;
         int64_t from; /* rows that are worth a call */
-        join_fn *join;
-    } rows[] = {{OP_add, REDUCE_sum, 32, add_row}, {OP_max, REDUCE_max, 8, max_row}, {OP_min, REDUCE_min, 8, min_row}};
+    } rows[] = {{OP_add, REDUCE_sum, 32}, {OP_max, REDUCE_max, 8}, {OP_min, REDUCE_min, 8}};
     for (size_t i = 0; dtype == DT_F32 && i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].op == op && n >= rows[i].from && kernels_get()->reduce_columns[rows[i].f])
-            return rows[i].join;
-    return join_of(op, dtype);
+        if (rows[i].op == op && n >= rows[i].from)
+            return kernels_get()->reduce_columns[rows[i].f];
+    return NULL;
 }

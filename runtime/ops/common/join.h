@@ -6,6 +6,7 @@
 
 #include "neff/core/op.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* n elements: y = y op x, rounded to the type; steps in elements. */
@@ -17,8 +18,10 @@ typedef void join_fn(void *y, int64_t y_step, const void *x, int64_t x_step, int
 
 /* NULL: none here, eval_elementwise has it. */
 join_fn *join_of(enum op op, int dtype);
-/* The same for dense rows of n elements: by a kernel where there is one and its call pays. Of two zeros, that
- * may be what is there. */
-join_fn *join_of_rows(enum op op, int dtype, int64_t n);
+/* y = y op x of dense rows of n elements by the kernel for columns that are reduced: what is there is the sum or
+ * extreme so far. pitch 0, rows 1. Of two zeros, the result may be what is there. */
+typedef void join_columns_fn(float *y, const float *x, ptrdiff_t pitch, size_t rows, size_t n);
+/* NULL: there is none, or its call does not pay. */
+join_columns_fn *join_columns_of(enum op op, int dtype, int64_t n);
 
 #endif

@@ -318,8 +318,8 @@ static void read_indices(const struct places *p, int64_t at, int64_t step, int64
 
 /* What one component, 32 bits wide, adds to the places of a block; whether some are outside, which
  * is rare. */
-static bool add_places_i32(const struct places *p, const struct component *m, int64_t at,
-                           int64_t step, struct gather_block *k, bool *outside)
+static inline bool add_places_by(const struct places *p, const struct component *m, int64_t at,
+                                 int64_t step, struct gather_block *k, bool *outside)
 {
     const int32_t *from = (const int32_t *)p->index->data + at;
     int32_t max = (int32_t)m->max;
@@ -333,6 +333,12 @@ static bool add_places_i32(const struct places *p, const struct component *m, in
         k->at[i] += v * m->stride;
     }
     return any;
+}
+
+static bool add_places_i32(const struct places *p, const struct component *m, int64_t at,
+                           int64_t step, struct gather_block *k, bool *outside)
+{
+    return step == 1 ? add_places_by(p, m, at, 1, k, outside) : add_places_by(p, m, at, step, k, outside);
 }
 
 /* Index vectors first.. of the row that the walk is at. Those of windows that do not fit are moved,
@@ -463,11 +469,11 @@ struct joining {
     join_fn *join;
 };
 
-/* For runs of a window. */
-static join_fn *join_of_runs(const struct joining *j, int dtype, const struct runs *r)
+/* For windows that are one dense run, or NULL. */
+static join_columns_fn *join_of_runs(const struct joining *j, int dtype, const struct runs *r)
 {
-    bool rows = r->one && r->w.step[0] == 1 && r->w.step[1] == 1;
-    return rows ? join_of_rows(j->op, dtype, r->w.count) : j->join;
+    bool rows = j->join && r->one && r->w.step[0] == 1 && r->w.step[1] == 1;
+    return rows ? join_columns_of(j->op, dtype, r->w.count) : NULL;
 }
 
 static void join_window(const struct runs *r, char *array, const char *other, join_fn *join, int64_t bytes)
@@ -516,7 +522,7 @@ static void put_ones(const struct gather_block *k, const struct tensor *u, struc
 
 /* Windows of a block replaced by their updates, or with the updates joined. */
 static void scatter_block(const struct runs *r, const struct gather_block *k, join_fn *join,
-                          const struct tensor *u, struct tensor *y)
+                          join_columns_fn *columns, const struct tensor *u, struct tensor *y)
 {
     enum { AHEAD = 8, LINE = 64, FETCHED = 512 };
     int64_t bytes = (int64_t)dtype_bytes(y->dtype), size = r->w.count * bytes;
@@ -531,6 +537,8 @@ static void scatter_block(const struct runs *r, const struct gather_block *k, jo
              *from = (char *)u->data + (k->outer + i * k->step) * bytes;
         if (!join)
             copy_window(r, to, from, true, (size_t)bytes);
+        else if (columns)
+            columns((float *)to, (const float *)from, 0, 1, (size_t)r->w.count);
         else if (!r->one)
             join_window(r, to, from, join, bytes);
         else
@@ -598,7 +606,8 @@ static void scatter_plainly(struct places *p, const struct joining *j, const str
     struct runs runs;
     struct gather_block block;
     runs_init(&runs, p, p->window_stride);
-    join_fn *join = join_of_runs(j, y->dtype, &runs);
+    join_fn *join = j->join;
+    join_columns_fn *columns = join_of_runs(j, y->dtype, &runs);
     bool ones = runs.one && runs.w.count == 1 && dtype_bytes(y->dtype) <= 8,
          numbers = (!join || j->op == OP_add || y->dtype == DT_F32) && has_numbers(p, &runs, y);
     do {
@@ -613,7 +622,7 @@ static void scatter_plainly(struct places *p, const struct joining *j, const str
             else if (ones)
                 put_ones(&block, u, y);
             else
-                scatter_block(&runs, &block, join, u, y);
+                scatter_block(&runs, &block, join, columns, u, y);
         }
     } while (next_row(p));
 }
