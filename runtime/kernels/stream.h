@@ -48,6 +48,9 @@ enum { STREAM_BLOCK = 128, STREAM_PLACES = 32, STREAM_OPS = 48 };
     STREAM_UNARY(copy)                                                                             \
     STREAM_UNARY(relu)                                                                             \
     STREAM_UNARY(clip)                                                                             \
+    STREAM_UNARY(leaky_relu)                                                                       \
+    STREAM_UNARY(hard_sigmoid)                                                                     \
+    STREAM_UNARY(sign)                                                                             \
     STREAM_UNARY(sqrt)                                                                             \
     STREAM_UNARY(reciprocal)                                                                       \
     STREAM_UNARY(abs)                                                                              \

@@ -142,13 +142,16 @@ static void together_in_tiles(void **state)
 static void drawn_insn(struct bench *b, const struct ap *to, const struct ap *x, const struct ap *y, const struct ap *z)
 {
     static const int two[] = {OP_add, OP_sub, OP_mul, OP_max, OP_min};
+    static const int functions[] = {OP_identity, OP_leaky_relu, OP_hard_sigmoid};
     int kind = (int)(8 * uniform());
     if (kind < 5)
         insn_on(b, INSN_tensor_tensor, two[kind], 0, to, (struct ap[]){*x, *y}, 2);
     else if (kind == 5)
-        insn_on(b, INSN_activation, OP_identity, 1, to, (struct ap[]){*x, *y, *z}, 3);
+        insn_on(b, INSN_activation, functions[(int)(3 * uniform())], 1, to, (struct ap[]){*x, *y, *z}, 3);
     else
         insn_on(b, INSN_tensor_scalar, OP_sub, 0.75f, to, x, 1);
+    if (kind == 5)
+        b->k->insns[b->k->ninsns - 1].flt[1] = 0.25f, b->k->insns[b->k->ninsns - 1].flt[2] = 0.5f;
     if (kind > 5) {
         struct insn *i = &b->k->insns[b->k->ninsns - 1];
         i->func[1] = OP_mul, i->flt[1] = 0.5f;

@@ -59,6 +59,7 @@ static void add_insn(struct stream_program *m, int kind, bool last)
         {"add", "sub", "mul", "max", "min", "div", "add", "mul", "sub"},
         {"add", "sub", "mul", "max", "min", "and", "or", "xor", "wrap_index"},
         {"and", "or", "xor", "and", "or", "xor", "and", "or", "xor"}};
+    static const char *const ends[7] = {"identity", "mul", "relu", "abs", "neg", "sign", "square"};
     static const char *const comparisons[6] = {"eq", "ne", "lt", "le", "gt", "ge"};
     const char *a, *b, *p;
     int form = below(&m->r, 6), from = kind;
@@ -72,7 +73,7 @@ static void add_insn(struct stream_program *m, int kind, bool last)
         a = operand(m, kind);
         say(&m->t, "dve.tensor_scalar dst=%s, src=%s, scalar0=%d, scalar1=0.5, op0=%s, op1=%s node 0\n",
             result(m, kind, last), a, below(&m->r, 3), functions[0][below(&m->r, 6)],
-            below(&m->r, 2) ? "identity" : "mul");
+            ends[below(&m->r, 7)]);
     } else {
         if (kind == 2 && form < 4)
             from = below(&m->r, 2);
