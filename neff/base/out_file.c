@@ -226,8 +226,10 @@ bool out_open(struct out_file *o, const char *path, struct diag *d)
     bool exists = stat(path, &st) == 0;
     if (descriptor < 0 && exists && S_ISDIR(st.st_mode))
         return fail(d, "%s: is a directory, expected a file name", path);
-    if (descriptor < 0 && !exists && lstat(path, &link) == 0)
+    bool found = descriptor < 0 && !exists && lstat(path, &link) == 0;
+    if (found && S_ISLNK(link.st_mode))
         return fail(d, "%s: a symbolic link to nothing", path);
+    exists = exists || (found && stat(path, &st) == 0); /* another process has written it meanwhile */
     if (descriptor < 0 && file_is_input(path))
         return fail(d, "%s: is an input of this command, and would be lost; name another file", path);
     bool direct = descriptor >= 0 || (exists && !S_ISREG(st.st_mode));
