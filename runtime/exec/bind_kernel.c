@@ -221,6 +221,12 @@ static bool bind_waits(struct binder *b, int n)
 
 /* ---- instructions that run together (stream.h) ---- */
 
+/* Whether instructions may run otherwise than as they stand. */
+static bool may_join(const struct model *m)
+{
+    return USED(STREAMS) && !m->one_by_one && !m->engine_threads;
+}
+
 static void close_alike(struct binder *b, int n)
 {
     if (USED(STREAMS) && n - b->alike > 1)
@@ -232,10 +238,9 @@ static void close_alike(struct binder *b, int n)
 static void note_alike(struct binder *b, int n)
 {
     const struct bound_insn *i = &b->out->insns[n];
-    bool together = USED(STREAMS) && !b->m->one_by_one && !b->m->engine_threads;
     if (n < b->alike) /* of the product before it */
         return;
-    if (!together || !stream_takes(i))
+    if (!may_join(b->m) || !stream_takes(i))
         close_alike(b, n);
     if (i->skip)
         b->alike = n + 1 + i->skip;
@@ -342,7 +347,7 @@ struct bound_kernel *bind_kernel(const struct model *m, const struct kernel *k,
         fail_in(d, "kernel '%s'", k->name ? k->name : "");
         return NULL;
     }
-    if (USED(STREAMS) && b.out->ninsns == 1 && !m->engine_threads)
+    if (may_join(m) && b.out->ninsns == 1)
         bind_small_products(b.out, kernels_get(), a);
     b.out->steps = steps_of(&b);
     int64_t flops = dim_value(values, k->flops), bytes = dim_value(values, k->bytes);

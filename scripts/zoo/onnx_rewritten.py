@@ -7,6 +7,8 @@ import numpy as np
 import onnx
 from onnx import helper as oh, numpy_helper as nh
 
+import onnx_quantised
+
 CHANGES = {}
 
 
@@ -303,78 +305,38 @@ def half_throughout(model, inputs):
     return convert_float_to_float16(copy.deepcopy(model), keep_io_types=False)
 
 
-class Reader:
-    def __init__(self, feeds):
-        self.left = [feeds]
-
-    def get_next(self):
-        return self.left.pop() if self.left else None
-
-
-def through_files(model, convert):
-    with tempfile.TemporaryDirectory() as folder:
-        a, b = os.path.join(folder, "a.onnx"), os.path.join(folder, "b.onnx")
-        onnx.save(model, a)
-        convert(a, b)
-        return onnx.load(b)
-
-
 @change
 def quantised(model, inputs):
-    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-
-    return through_files(model, lambda a, b: quantize_static(a, b, Reader(inputs), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, per_channel=True))
+    return onnx_quantised.static(model, [inputs], "QDQ", per_channel=True)
 
 
 @change
 def quantised_operators(model, inputs):
-    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-
-    return through_files(model, lambda a, b: quantize_static(a, b, Reader(inputs), quant_format=QuantFormat.QOperator, activation_type=QuantType.QUInt8, weight_type=QuantType.QUInt8))
+    return onnx_quantised.static(model, [inputs], "QOperator", weights="QUInt8")
 
 
 @change
 def quantised_16(model, inputs):
-    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-
-    return through_files(model, lambda a, b: quantize_static(a, b, Reader(inputs), quant_format=QuantFormat.QDQ, activation_type=QuantType.QInt16, weight_type=QuantType.QInt8, extra_options={"ActivationSymmetric": True, "DedicatedQDQPair": True}))
+    return onnx_quantised.static(model, [inputs], "QDQ", activations="QInt16", extra_options={"ActivationSymmetric": True, "DedicatedQDQPair": True})
 
 
 @change
 def quantised_dynamically(model, inputs):
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    return through_files(model, lambda a, b: quantize_dynamic(a, b, weight_type=QuantType.QInt8, per_channel=True))
+    return onnx_quantised.dynamic(model, per_channel=True)
 
 
 @change
 def four_bits(model, inputs):
-    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
-
-    q = MatMulNBitsQuantizer(copy.deepcopy(model), block_size=16, is_symmetric=False)
-    q.process()
-    return q.model.model
+    return onnx_quantised.few_bits(copy.deepcopy(model), block_size=16, is_symmetric=False)
 
 
-@change
-def quantised_and_saved(model, inputs):
+def and_saved(f, level):
     """Then through ONNX Runtime's optimisations: integer operators with channels last, fused ones."""
-    return saved_by_onnxruntime(quantised(model, inputs), "ALL")
+    CHANGES[f.__name__ + "_and_saved"] = lambda model, inputs: saved_by_onnxruntime(f(model, inputs), level)
 
 
-@change
-def quantised_dynamically_and_saved(model, inputs):
-    return saved_by_onnxruntime(quantised_dynamically(model, inputs), "ALL")
-
-
-@change
-def four_bits_and_saved(model, inputs):
-    return saved_by_onnxruntime(four_bits(model, inputs), "ALL")
-
-
-@change
-def half_and_saved(model, inputs):
-    return saved_by_onnxruntime(half(model, inputs), "EXTENDED")
+for _f, _level in ((quantised, "ALL"), (quantised_dynamically, "ALL"), (four_bits, "ALL"), (half, "EXTENDED")):
+    and_saved(_f, _level)
 
 
 # Changes that round, how far; and operators that choose, where a last bit that differs is another element.

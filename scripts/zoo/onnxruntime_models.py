@@ -11,6 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from common import Table
+import onnx_quantised
+from onnx_quantised import dynamic, few_bits
 import torch_common
 
 torch_common.declare_torchvision()  # transformers imports it where it is installed
@@ -194,41 +196,9 @@ def half(model):
     return convert_float_to_float16(model, keep_io_types=True)
 
 
-class Reader:
-    def __init__(self, model, calls):
-        names = [i.name for i in model.graph.input]
-        self.left = [dict(zip(names, c)) for c in calls[:1]] * 2
-
-    def get_next(self):
-        return self.left.pop() if self.left else None
-
-
-def through_files(model, convert):
-    with tempfile.TemporaryDirectory() as folder:
-        a, b = os.path.join(folder, "a.onnx"), os.path.join(folder, "b.onnx")
-        onnx.save(model, a)
-        convert(a, b)
-        return onnx.load(b)
-
-
-def static(model, calls, form, activations="QUInt8", weights="QInt8", **more):
-    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
-    return through_files(model, lambda a, b: quantize_static(a, b, Reader(model, calls), quant_format=getattr(QuantFormat, form), activation_type=getattr(QuantType, activations), weight_type=getattr(QuantType, weights), **more))
-
-
-def dynamic(model, weights="QInt8", **more):
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    return through_files(model, lambda a, b: quantize_dynamic(a, b, weight_type=getattr(QuantType, weights), **more))
-
-
-def few_bits(model, **more):
-    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
-    from onnxruntime.quantization.quant_utils import QuantFormat
-    if "quant_format" in more:
-        more["quant_format"] = getattr(QuantFormat, more["quant_format"])
-    q = MatMulNBitsQuantizer(model, **more)
-    q.process()
-    return q.model.model
+def static(model, calls, *forms, **more):
+    feeds = dict(zip([i.name for i in model.graph.input], calls[0]))
+    return onnx_quantised.static(model, [feeds] * 2, *forms, **more)
 
 
 def bnb(model, kind):

@@ -84,3 +84,18 @@ planted_hazards() {
         "$build/test/test_hazards" "$model.xasm" >planted || failed "$model: $(grep 'not found' planted | head -3)"
     done
 }
+
+# same_on_chips NAME GRAPH.xir TOLERANCE FLAGS: for each chip the result y, on random inputs, is within TOLERANCE of a CPU's in
+# FP32, and xsim --check has nothing against the program, whose text is in TARGET.asm
+same_on_chips() {
+    "$xcc" "$2" -q --auto-cast none -o cpu.neff
+    rm -rf out
+    "$xrun" cpu.neff --random -o out >/dev/null
+    for target in trn1 trn2; do
+        # shellcheck disable=SC2086
+        "$xcc" "$2" -q $4 --target $target -o chip.neff
+        "$xrun" chip.neff --random --expect out/y.npy --rtol "$3" --atol "$3" >log || failed "$1 on $target: $(tail -1 log)"
+        "$build/runtime/sim/xsim" --check chip.neff >log || failed "$1 on $target: $(head -1 log)"
+        "$xdump" --asm chip.neff >$target.asm
+    done
+}

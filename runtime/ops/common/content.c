@@ -139,6 +139,10 @@ static bool symbolic_element(struct infer *f, dim_t x, dim_t y, dim_t *z)
     case OP_relu:
         *z = dim_max(f->dims, x, 0);
         return true;
+    case OP_wrap_index:
+        dim_bounds(f->dims, x, &low, &high);
+        *z = low >= 0 ? x : dim_add(f->dims, x, y);
+        return low >= 0 || high < 0;
     case OP_div:
         return divide(f, x, y, z);
     case OP_rem:
