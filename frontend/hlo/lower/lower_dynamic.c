@@ -5,6 +5,7 @@
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
+#include "frontend/hlo/lower/open_window.h"
 
 #include <string.h>
 
@@ -91,9 +92,7 @@ bool hlo_real_dynamic_slice(struct hlo_lower *l)
                           5, NULL));
 }
 
-/* x with between[0] times the value between neighbours along an axis. */
-static struct value *spread(struct hlo_lower *l, struct value *x, struct value *fill,
-                            struct value *between, int axis)
+struct value *h_spread(struct hlo_lower *l, struct value *x, struct value *fill, struct value *between, int axis)
 {
     struct value *one = b_i64s(l->b, (int64_t[]){1}, 1), *zero = b_i64s(l->b, (int64_t[]){0}, 1);
     struct value *n = h_dims(l, x ? &x->type.dims[axis] : NULL, x ? 1 : 0);
@@ -134,7 +133,7 @@ bool hlo_dynamic_pad(struct hlo_lower *l)
     }
     for (int k = 0; any && k < rank; k++)
         if (!known || interior[k] != 0)
-            x = spread(l, x, h_in(l, 1), h_slice(l, between, 0, k, k + 1), k);
+            x = h_spread(l, x, h_in(l, 1), h_slice(l, between, 0, k, k + 1), k);
     struct value *low = shape_operand(l, 2), *high = shape_operand(l, 3);
     struct value *both = h_concat(l, (struct value *[]){low, high}, 2, 0);
     return h_done(l, b_op(l->b, OP_pad, (struct value *[]){x, both, h_in(l, 1)}, 3, NULL));
@@ -165,7 +164,7 @@ bool hlo_dynamic_pad_spatial(struct hlo_lower *l)
         return false;
     for (int k = 0; k < n; k++)
         if (dilation[k] > 1)
-            x = spread(l, x, b_like(l->b, x, 0), b_i64s(l->b, (int64_t[]){dilation[k] - 1}, 1), (int)at[k]);
+            x = h_spread(l, x, b_like(l->b, x, 0), b_i64s(l->b, (int64_t[]){dilation[k] - 1}, 1), (int)at[k]);
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < rank; k++)
             all[side * rank + k] = b_i64s(l->b, (int64_t[]){0}, 1);

@@ -3,23 +3,25 @@
  * shape-polymorphic exports have it. Windows of constant size are ordinary ones on an array that is
  * padded first. A window as long as its dimension is a running reduction, also where its length
  * follows from sizes by arithmetic that only running does (a spec "2*t" divides, and multiplies again).
+ * All others are left to lower_open_window.c.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
+#include "frontend/hlo/lower/open_window.h"
 #include "neff/core/guard.h"
 #include "passes/ir/guards.h"
 
 #include <string.h>
 
-enum { SIZES, STRIDES, BASE, DILATIONS, PADS, LISTS };
+enum { SIZES = OPEN_SIZES, STRIDES, BASE, DILATIONS, PADS = OPEN_LISTS, LISTS };
 
 struct dynamic_window {
-    const struct hlo_computation *c;
+    struct hlo_computation *c;
     const struct leaves *given;       /* the operands, whose dims the results have */
     int n, rank;                      /* arrays that are reduced together, their rank */
     dim_t v[LISTS][2 * HLO_MAX_RANK]; /* numbers or expressions over sizes; paddings are pairs */
     bool pads_known;
-    int unknown; /* an operand of sizes that only running tells; 0: none */
+    bool unknown; /* sizes, strides or dilations that only running tells */
 };
 
 /* Elements of an operand, when they follow from sizes. */
@@ -49,7 +51,7 @@ static bool read_window(struct hlo_lower *l, struct dynamic_window *w)
     w->rank = h_rank(h_in(l, 0));
     for (int k = 0; k < PADS; k++)
         if (!elements(l, 2 * w->n + k, w->v[k], w->rank)) {
-            w->unknown = 2 * w->n + k;
+            w->unknown = true;
             return true;
         }
     w->pads_known = elements(l, 2 * w->n + PADS, w->v[PADS], 2 * w->rank);
@@ -62,6 +64,20 @@ static bool all_known(const dim_t *v, int n)
         if (!dim_is_const(v[k]))
             return false;
     return true;
+}
+
+static bool all_ones(const dim_t *v, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (v[k] != 1)
+            return false;
+    return true;
+}
+
+/* Whether paddings are constant, too. */
+static bool is_static(const struct dynamic_window *w)
+{
+    return w->pads_known && all_known(w->v[PADS], 2 * w->rank);
 }
 
 /* ---- windows of constant sizes ---- */
@@ -95,7 +111,7 @@ static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
     struct hlo_attr *attrs = ARENA_ARRAY(a, struct hlo_attr, 2);
     struct hlo_instruction *i = arena_alloc(a, sizeof *i);
     struct hlo_lower inner = *l;
-    bool pad = !w->pads_known || !all_known(w->v[PADS], 2 * w->rank);
+    bool pad = !is_static(w);
     for (int k = 0; k < w->rank; k++)
         dims[k] = (struct hlo_window_dim){.size = w->v[SIZES][k],
                                           .stride = w->v[STRIDES][k],
@@ -103,19 +119,13 @@ static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
                                           .rhs_dilate = w->v[DILATIONS][k],
                                           .pad_low = pad ? 0 : w->v[PADS][2 * k],
                                           .pad_high = pad ? 0 : w->v[PADS][2 * k + 1]};
-    for (int k = 0; pad && k < w->rank; k++)
-        if (w->v[BASE][k] != 1) {
-            l->b->d->unsupported = true;
-            return HLO_ERROR(l, "paddings known only while running, and base dilations");
-        }
     *window = (struct hlo_window){w->rank, dims};
     *i = *l->i;
     i->opcode = HLO_OP_REDUCE_WINDOW;
     i->operand_count = 2 * w->n;
     i->attrs = attrs;
     i->attr_count = 2;
-    attrs[0] = (struct hlo_attr){.id = HLO_ATTR_to_apply,
-                                 .computation = (struct hlo_computation *)(uintptr_t)w->c};
+    attrs[0] = (struct hlo_attr){.id = HLO_ATTR_to_apply, .computation = w->c};
     attrs[1] = (struct hlo_attr){.id = HLO_ATTR_window, .window = window};
     if (attrs[0].id > attrs[1].id) {
         struct hlo_attr t = attrs[0];
@@ -136,6 +146,17 @@ static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
 
 /* ---- windows as long as their dimension ---- */
 
+/* Whether sizes that many numbers divide are equal: nothing for certain, that is what a guard is for. */
+static bool seem_equal(const struct hlo_lower *l, dim_t a, dim_t b)
+{
+    const struct dim_table *t = &l->b->g->dims;
+    enum { DIVISIBLE = 5040 };
+    int64_t *sizes = ARENA_ARRAY(&l->b->g->arena, int64_t, t->nsymbols + 1);
+    for (int k = 0; k < t->nsymbols; k++)
+        sizes[k] = DIVISIBLE * (INT64_C(1) + k);
+    return dim_eval(t, sizes, a) == dim_eval(t, sizes, b);
+}
+
 /* Whether a window is as long as its dimension: of two expressions, the archive is for sizes where they are equal. */
 static bool as_long_as(struct hlo_lower *l, dim_t window, dim_t n)
 {
@@ -143,7 +164,7 @@ static bool as_long_as(struct hlo_lower *l, dim_t window, dim_t n)
                       .what = "a window that is to be as long as its dimension"};
     if (window == n || guard_is_certain(&l->b->g->dims, GUARD_EQUAL, window, n))
         return true;
-    if (dim_is_const(window) && dim_is_const(n))
+    if (!seem_equal(l, window, n))
         return false;
     g.node = l->i->name;
     graph_add_guard(l->b->g, &g, l->b->r, NULL);
@@ -232,10 +253,6 @@ static bool running(struct hlo_lower *l, const struct dynamic_window *w, int axi
             h_set_int(l, &a, "reverse", 1);
         struct value *in[] = {h_in(l, 0), b_scalar(l->b, DT_I64, axis)};
         return h_done(l, as_given(l, w, 0, b_op(l->b, sum ? OP_cumsum : OP_cumprod, in, 2, &a)));
-    }
-    if (!hlo_admits_vectors(w->c)) {
-        l->b->d->unsupported = true;
-        return HLO_ERROR(l, "a running reduction by a computation of this kind");
     }
     return scan(l, w, axis, down);
 }
@@ -344,11 +361,8 @@ static bool open_running(struct hlo_lower *l, const struct dynamic_window *w)
 {
     struct hlo_lower inner = *l;
     struct open_window o;
-    if (!open_window(l, w, &o)) {
-        l->b->d->unsupported = true;
-        return !diag_failed(l->b->d) &&
-               HLO_ERROR(l, "operand %d is known only while running, expected sizes", w->unknown);
-    }
+    if (!hlo_admits_vectors(w->c) || !open_window(l, w, &o))
+        return !diag_failed(l->b->d) && hlo_open_windows(l, w->c);
     inner.operands = ARENA_ARRAY(&l->b->g->arena, struct leaves, l->i->operand_count);
     for (int k = 0; k < l->i->operand_count; k++) {
         inner.operands[k] = l->operands[k];
@@ -371,12 +385,8 @@ bool hlo_dynamic_reduce_window(struct hlo_lower *l)
         return open_running(l, &w);
     bool fixed = all_known(w.v[SIZES], w.rank) && all_known(w.v[STRIDES], w.rank) &&
                  all_known(w.v[BASE], w.rank) && all_known(w.v[DILATIONS], w.rank);
-    if (fixed)
+    if (fixed && (is_static(&w) || all_ones(w.v[BASE], w.rank)))
         return fixed_windows(l, &w);
-    int axis = w.pads_known ? running_axis(l, &w, &down) : -1;
-    if (axis >= 0)
-        return running(l, &w, axis, down);
-    l->b->d->unsupported = true;
-    return HLO_ERROR(l,
-                     "windows whose sizes only running tells, and that are no running reduction");
+    int axis = w.pads_known && hlo_admits_vectors(w.c) ? running_axis(l, &w, &down) : -1;
+    return axis >= 0 ? running(l, &w, axis, down) : hlo_open_windows(l, w.c);
 }
