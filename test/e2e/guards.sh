@@ -218,6 +218,18 @@ func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
 END
 guarded sizes "the model needs mod(x_0,max(y_0,1)) = 0" "6 3" "7 3" mlir
 guarded sizes "the model needs floordiv(x_0,y_0) >= 1" "6 3" "0 3" mlir
+# What is divided may be negative, and so may the divisor.
+sed 's/%n = \(.*\)/%n0 = \1/; s/^  %m = .*/&\n  %n = stablehlo.subtract %n0, %m : tensor<i32>/
+    s/compare GE, %times, %one/compare LE, %times, %one/' sizes.mlir >below.mlir
+guarded below "the model needs mod(x_0+y_0*-1,max(y_0,1)) = 0" "1 1" "2 4" mlir
+guarded below "the model needs floordiv(x_0+y_0*-1,y_0) <= 1 (Expected one.)" "4 2" "6 2" mlir
+sed 's/%m = \(.*\)/%m0 = \1\n  %m = stablehlo.subtract %m0, %n : tensor<i32>/' sizes.mlir >either.mlir
+guarded either "Expected a multiple" "2 4" "2 5" mlir
+guarded either "Expected one" "2 3" "2 0" mlir
+for model in below either; do
+    "$xcc" $model.mlir -o $model.neff 2>said.txt
+    grep -q 'not checked' said.txt && failed "$model: $(cat said.txt)"
+done
 
 # A pass that removes or rewrites the node keeps what it assumed; so does the text of the graph.
 model gone '  %c0 = const i64[3] {0, 2, 4}

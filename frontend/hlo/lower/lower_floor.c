@@ -4,8 +4,7 @@
  *   q = a / b; select(sign(a) != sign(b) & a % b != 0, q - 1, q)
  *   r = a % b; select((r < 0) != (b < 0) & r != 0, r + b, r), with select(b == 0, 1, b) for b
  *
- * Of sizes by a positive number or another size they are written without a select here: rules for shapes know what
- * sizes those are.
+ * Of what follows from sizes they are written without a select here: rules for shapes know what sizes those are.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -35,10 +34,12 @@ static int64_t positive(const struct value *v)
 static bool least(const struct dim_table *t, const struct value *v, int64_t *low)
 {
     int64_t high;
-    if (v->content.n != 1)
-        return false;
-    dim_bounds(t, v->content.v[0], low, &high);
-    return true;
+    double x;
+    if (h_known(v, &x))
+        *low = (int64_t)x;
+    else if (v->content.n == 1)
+        dim_bounds(t, v->content.v[0], low, &high);
+    return h_known(v, &x) || v->content.n == 1;
 }
 
 /* v, or the truth value x where v is x != false. */
@@ -89,14 +90,46 @@ static bool is_rest(const struct value *condition, const struct value *yes, cons
 }
 
 /* Whether this is a size where it is not 0: of select(no == 0, 1, no). */
-static bool is_divisor(const struct dim_table *t, const struct value *condition, const struct value *yes,
-                       const struct value *no)
+static bool is_divisor(const struct value *condition, const struct value *yes, const struct value *no)
 {
     const struct node *eq = made_by(condition, OP_eq);
-    int64_t low;
     double one;
-    return eq && eq->in[0] == no && is_zero(eq->in[1]) && h_known(yes, &one) && one == 1 && least(t, no, &low) &&
-           low >= 0;
+    return eq && eq->in[0] == no && is_zero(eq->in[1]) && h_known(yes, &one) && one == 1 && no->content.n == 1;
+}
+
+/* v, or 1 where it is 0. */
+static struct value *not_zero(struct hlo_lower *l, struct value *v)
+{
+    struct value *one = b_scalar(l->b, h_dtype(v), 1);
+    int64_t low;
+    if (least(&l->b->g->dims, v, &low) && low >= 0)
+        return b_2(l->b, OP_max, v, one);
+    struct value *more = b_2(l->b, OP_max, b_sub(l->b, one, b_1(l->b, OP_abs, v)), b_scalar(l->b, h_dtype(v), 0));
+    return b_add(l->b, v, more);
+}
+
+/* The size that v, of which least() knows, is. */
+static dim_t size_of(const struct value *v)
+{
+    double x;
+    return h_known(v, &x) ? (dim_t)x : v->content.v[0];
+}
+
+/* The floor of a / b; times b, added to a, makes that not negative where b is known. */
+static struct value *floor_of(struct hlo_lower *l, struct value *a, struct value *b, int64_t low)
+{
+    const int64_t by = positive(b);
+    if (low < INT32_MIN || !by) {
+        struct value *q = b_div(l->b, b_sub(l->b, a, b_2(l->b, OP_mod, a, b)), b);
+        dim_t *shorter = ARENA_ARRAY(&l->b->g->arena, dim_t, 1); /* than what the rule for truncating ones says */
+        *shorter = dim_floordiv(&l->b->g->dims, size_of(a), size_of(b));
+        if (q && q->content.n == 1)
+            q->content.v = shorter;
+        return q;
+    }
+    const int64_t times = (by - 1 - low) / by;
+    struct value *whole = b_add(l->b, a, b_scalar(l->b, h_dtype(a), times * by));
+    return b_sub(l->b, b_div(l->b, whole, b), b_scalar(l->b, h_dtype(a), times));
 }
 
 struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condition, const struct value *yes,
@@ -105,22 +138,14 @@ struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condit
     const struct dim_table *t = &l->b->g->dims;
     if (h_rank(no) != 0 || dtype_class(no->type.dtype) != DTC_SINT)
         return NULL;
-    if (is_divisor(t, condition, yes, no))
-        return b_2(l->b, OP_max, no, b_scalar(l->b, h_dtype(no), 1));
+    if (is_divisor(condition, yes, no))
+        return not_zero(l, no);
     const struct node *div = made_by(no, OP_div), *n = div ? div : made_by(no, OP_rem);
-    int64_t low = 0, least_by = 0, by;
-    if (!n || !(div ? is_floor : is_rest)(condition, yes, no) || !least(t, n->in[0], &low))
+    int64_t low, least_by;
+    if (!n || !(div ? is_floor : is_rest)(condition, yes, no) || !least(t, n->in[0], &low) ||
+        !least(t, n->in[1], &least_by) || is_zero(n->in[1]))
         return NULL;
-    by = positive(n->in[1]);
-    if (!by && (!least(t, n->in[1], &least_by) || least_by < 0))
-        return NULL;
-    if (low >= 0)
+    if (low >= 0 && least_by >= 0)
         return no;
-    if (!div)
-        return b_2(l->b, OP_mod, n->in[0], n->in[1]);
-    if (low < INT32_MIN || !by)
-        return NULL;
-    const int64_t times = (by - 1 - low) / by; /* so often b, and the dividend is not negative */
-    struct value *whole = b_add(l->b, n->in[0], b_scalar(l->b, h_dtype(no), times * by));
-    return b_sub(l->b, b_2(l->b, OP_div, whole, n->in[1]), b_scalar(l->b, h_dtype(no), times));
+    return div ? floor_of(l, n->in[0], n->in[1], low) : b_2(l->b, OP_mod, n->in[0], n->in[1]);
 }

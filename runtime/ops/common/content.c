@@ -68,26 +68,44 @@ static bool constant_element(const struct infer *f, dim_t x, dim_t y, dim_t *z)
     return content_moderate(result) && content_fits(f->out[0].dtype, result);
 }
 
+static dim_t quotient(struct dim_table *t, dim_t x, dim_t y)
+{
+    return y == 0 ? 0 : dim_floordiv(t, x, y);
+}
+
+/* x / y towards 0, from the parts of both that are and are not negative: one of each pair is 0. */
+static dim_t truncated(struct dim_table *t, dim_t x, dim_t y)
+{
+    const dim_t above = dim_max(t, x, 0), below = dim_max(t, dim_mul(t, x, -1), 0);
+    const dim_t up = dim_max(t, y, 0), down = dim_max(t, dim_mul(t, y, -1), 0);
+    return dim_sub(t, dim_add(t, quotient(t, above, up), quotient(t, below, down)),
+                   dim_add(t, quotient(t, below, up), quotient(t, above, down)));
+}
+
+static bool not_negative(const struct infer *f, dim_t d)
+{
+    int64_t low, high;
+    dim_bounds(f->dims, d, &low, &high);
+    return low >= 0;
+}
+
 /* Truncating division of integers is floor division where both are known not to be negative. */
 static bool divide(struct infer *f, dim_t x, dim_t y, dim_t *z)
 {
-    int64_t xlow, xhigh, ylow, yhigh;
-    dim_bounds(f->dims, x, &xlow, &xhigh);
-    dim_bounds(f->dims, y, &ylow, &yhigh);
-    if (xlow < 0 || ylow < 0 || y == 0)
+    const bool plain = not_negative(f, x) && not_negative(f, y);
+    if (y == 0 || (!plain && dtype_class(f->in[0].dtype) != DTC_SINT))
         return false;
-    *z = dim_floordiv(f->dims, x, y);
+    *z = plain ? dim_floordiv(f->dims, x, y) : truncated(f->dims, x, y);
     return true;
 }
 
 static bool modulo(struct infer *f, dim_t x, dim_t y, dim_t *z)
 {
-    int64_t xlow, xhigh, ylow, yhigh;
-    dim_bounds(f->dims, x, &xlow, &xhigh);
-    dim_bounds(f->dims, y, &ylow, &yhigh);
-    if ((f->op == OP_rem && xlow < 0) || ylow < 0 || y == 0)
+    const bool plain = not_negative(f, y) && (f->op == OP_mod || not_negative(f, x));
+    if (y == 0 || (!plain && dtype_class(f->in[0].dtype) != DTC_SINT))
         return false;
-    *z = dim_mod(f->dims, x, y);
+    *z = plain || f->op == OP_mod ? dim_mod(f->dims, x, y)
+                                  : dim_sub(f->dims, x, dim_mul(f->dims, truncated(f->dims, x, y), y));
     return true;
 }
 
