@@ -63,6 +63,54 @@ class Destinations(Case):
         a = f32(5, 12)
         self.same(kernel(a), a.reshape(5, 2, 6).transpose(0, 2, 1))
 
+    def test_indirect(self) -> None:
+        def offsets(index, p):  # as the engines take them: i % 16, i // 16 in each 16 partitions
+            return np.tile(index.reshape(-1, 16).T, (p // 16, 1)).astype(np.uint16)
+
+        @nki.jit
+        def kernel(x, index, n):
+            p = x.shape[0]
+            out = nl.ndarray((2, p, n), dtype=x.dtype, buffer=nl.shared_hbm)
+            t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+            i = nl.ndarray(index.shape, dtype=index.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=t, src=x)
+            nisa.dma_copy(dst=i, src=index)
+            chosen = t.indirect(i, num_elem=n)
+            assert chosen.is_indirect() and chosen.shape == (p, n)
+            y = nl.ndarray((p, n), dtype=x.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=y, src=chosen)
+            nisa.dma_copy(dst=out[0], src=y)
+            nisa.tensor_scalar(t, t, op0=nl.multiply, operand0=2.0)  # seen by what reads the view from here on
+            nisa.tensor_tensor(y, chosen, y, op=nl.subtract)
+            nisa.dma_copy(dst=out[1], src=y)
+            return out
+
+        x, columns = f32(64, 100), R.randint(0, 100, 48)
+        for n in 48, 37:
+            self.same(kernel(x, offsets(columns, 64), n), np.stack([x[:, columns[:n]]] * 2))
+
+        def wrong(use, p=64):
+            @nki.jit
+            def kernel(x, index):
+                t = nl.load(x)
+                i = nl.load(index)
+                use(t, i)
+                return x
+
+            return lambda: kernel(f32(p, 64), offsets(columns, 64)[:p])
+
+        def product(t, i):
+            nisa.nc_matmul(dst=nl.ndarray((48, 64), nl.float32, buffer=nl.psum), stationary=t.indirect(i), moving=t)
+
+        for message, use in ((r"num_elem is 49, expected 1 to 48", lambda t, i: t.indirect(i, 49)),
+                             (r"written through .indirect\(\)", lambda t, i: nisa.tensor_copy(dst=t.indirect(i), src=t[:, 0:48])),
+                             (r"copy it to a tile", product),
+                             (r"through an index already", lambda t, i: t.indirect(i).indirect(i))):
+            with self.assertRaisesRegex(nki.NkiError, message):
+                wrong(use)()
+        with self.assertRaisesRegex(nki.NkiError, "20 partitions and offsets in 20, expected as many, a multiple of 16"):
+            wrong(lambda t, i: t.indirect(i), 20)()
+
     def test_elementwise(self) -> None:
         @nki.jit
         def kernel(a, b):

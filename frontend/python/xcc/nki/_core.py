@@ -100,6 +100,7 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
          reals: Optional[Dict[str, float]] = None, functions: Optional[Dict[str, str]] = None,
          engine: Optional[str] = None) -> Instruction:
     t = need_trace(api or name)
+    _gather_indirect(name, operands, api or name)
     _check_memories(name, operands, api or name)
     _check_partitions(name, operands, api or name)
     if name in _ELEMENTWISE:
@@ -108,6 +109,23 @@ def emit(name: str, operands: Dict[str, Operand], api: Optional[str] = None, num
         if isinstance(v, Expr):
             numbers[k] = v.resolved()._simple()  # type: ignore[index]
     return t.emit(Instruction(name, operands, numbers, reals, functions, engine), api)
+
+
+def _gather_indirect(name: str, operands: Dict[str, Operand], api: str) -> None:
+    """What .indirect() has chosen of a tile is read when the instruction is."""
+    for what, o in operands.items():
+        gather = o.object.gather
+        if gather is None:
+            continue
+        if what in WRITTEN and not (what == "index" and name.endswith("gather")):
+            raise error(api, "%s is written through .indirect(), which is supported for operands that are read: write to a tile, and scatter by "
+                        "nisa.dma_copy with vector_offset" % what, NkiTypeError)
+        if name == "nc_matmul":
+            raise error(api, "%s is read through .indirect(): the Tensor engine takes offsets of 32 partitions, the others of 16, which are "
+                        "supported; copy it to a tile by nisa.tensor_copy first" % what, NkiTypeError)
+        o.object.gather = None
+        gather()
+        o.object.gather = gather
 
 
 _WHICH = {"a": "first ", "b": "second ", "src": ""}  # of an instruction's operands, in the order of the interfaces

@@ -6,7 +6,7 @@ Partition p of a tile starts at element p * (elements per partition).
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Tuple, Union
+from typing import Callable, Dict, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class Object:
     """A tensor in HBM or a tile in SBUF or PSUM."""
 
     __slots__ = ("uid", "space", "shape", "dtype", "partitions", "elements", "name", "role", "data", "address", "depth",
-                 "position", "zeroed", "written", "where", "is_result", "assigned", "private", "reduced", "is_list")
+                 "position", "zeroed", "written", "where", "is_result", "assigned", "private", "reduced", "is_list", "gather")
 
     def __init__(self, uid: int, space: str, shape: Tuple[int, ...], dtype: np.dtype, name: str):
         self.uid = uid
@@ -42,6 +42,7 @@ class Object:
         self.private = False  # HBM: a part for each program
         self.reduced: Optional[str] = None  # nl.loop_reduce writes it before anything else does: by this operation
         self.is_list = False  # a tile for each index of dims before the partitions
+        self.gather: Optional[Callable[[], None]] = None  # of .indirect(): fills it, before each instruction that reads it
         self.assigned = False  # assigned to by the kernel, perhaps under a mask that left nothing
 
     @property

@@ -1,6 +1,7 @@
 """Selections, scans, statistics, searches, gathers, random numbers: the remaining instructions, with a destination each."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -14,7 +15,7 @@ from ._index import Expr, Mask
 from ._mask import Region, region_of
 from ._move import as_rows, flat_out, on_sbuf, two_dims
 from ._ops import NEUTRAL, op_name
-from ._tensor import View
+from ._tensor import View, hooks
 from ._trace import need_trace
 
 FLOAT_MIN = -3.4028234663852886e38
@@ -466,6 +467,28 @@ def emit_local_gather(dst: View, src: View, index: View, per: int, valid: Option
     emit("local_gather", {"dst": place(d, d.shape, None, api, "dst"), "src": place(s, s.shape, None, api, "src_buffer"),
                           "index": place(x, x.shape, None, api, "index")}, api, {"per": per, "valid": count})
     done()
+
+
+def indirect(src: View, index: View, n: Optional[int]) -> View:
+    """src.indirect(index, n): a tile that is filled wherever it is read."""
+    api, rows = "indirect", 16
+    if not src.on_chip or not isinstance(index, View) or index.object.space != "sbuf":
+        raise error(api, "expected columns of a tile in SBUF or PSUM by offsets in SBUF; rows of a tensor in HBM: .vector_select() or "
+                    ".ap(vector_offset=)", NkiTypeError)
+    if src.is_indirect():
+        raise error(api, "the tile is seen through an index already; copy it first", NkiTypeError)
+    if src.shape[0] != index.shape[0] or src.shape[0] % rows:
+        raise error(api, "%d partitions and offsets in %d, expected as many, a multiple of %d" % (src.shape[0], index.shape[0], rows), NkiTypeError)
+    most = rows * math.prod(index.shape[1:])
+    n = most if n is None else n
+    if not 0 < n <= most:
+        raise error(api, "num_elem is %d, expected 1 to %d: each %d partitions have %d offsets" % (n, most, rows, most), NkiTypeError)
+    out = result((src.shape[0], n), src.dtype)
+    out.object.gather = lambda: emit_local_gather(out, src, index, 1, n, api)
+    return out
+
+
+hooks["indirect"] = indirect
 
 
 def emit_shuffle(dst: View, src: View, mask: Sequence[Any], api: str) -> None:

@@ -176,10 +176,11 @@ class View:
 
     def is_indirect(self) -> bool:
         """Whether a tile or a register chooses what is seen."""
-        return self.index is not None or self.scalar_index is not None
+        return self.index is not None or self.scalar_index is not None or self.object.gather is not None
 
     def indirect(self, index: "View", num_elem: Optional[int] = None) -> "View":
-        raise error("indirect", "tensor indirection exists on trn3 only; use nisa.nc_n_gather", NkiTypeError)
+        """(partitions, num_elem): column i of each 16 partitions is the one that index[i % 16, i // 16] of these partitions names."""
+        return hooks["indirect"](self, index, None if num_elem is None else to_int(num_elem))
 
     def __repr__(self) -> str:
         return "<%s tensor %s of %s%s>" % (self.object.space, self.object.name, self._dtype, list(self.shape))
