@@ -99,8 +99,8 @@ class Spill(Case):
         self.assertEqual([(o.space, o.shape) for o in moved][:1], [("hbm", (128, N * N * 128))])
         self.assertGreater(len(self.run_with(1 << 10)), 3)
 
-    def test_not_in_a_grid(self) -> None:
-        """Programs of a grid have tiles of their own, and share tensors."""
+    def test_in_a_grid(self) -> None:
+        """Programs of a grid share tensors: each has a part of it for its tile."""
         def kernel(x):
             out, i = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.program_id(0)
             t = nl.load(x[nl.ds(i * 64, 64), :])
@@ -110,6 +110,39 @@ class Spill(Case):
         x = np.random.RandomState(0).rand(128, 512).astype(np.float32)
         with mock.patch.object(_spill, "LIMIT", 16):
             self.close(nki.jit(kernel)[2](x), np.exp(x))
+
+    def test_python_lists_on_strict_targets(self) -> None:
+        """Tiles of a list of Python's, and those of one tensor, by one program and by each of a grid."""
+        def listed(x):
+            out, g = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.program_id(0)
+            tiles = [nl.load(x[g, i]) * 2.0 for i in range(x.shape[1])]
+            total = nl.zeros(x.shape[2:], dtype=x.dtype)
+            for t in tiles:
+                total[...] = nl.add(total, t)
+            for i in range(x.shape[1]):
+                nl.store(out[g, i], nl.add(tiles[i], total))
+            return out
+
+        def whole(x):
+            out, g, n = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), nl.program_id(0), x.shape[1]
+            tiles = nl.ndarray((n, nl.par_dim(x.shape[2]), x.shape[3]), dtype=x.dtype)
+            total = nl.zeros(x.shape[2:], dtype=x.dtype)
+            for i in nl.affine_range(n):
+                tiles[i] = nl.load(x[g, i]) * 2.0
+            for i in nl.affine_range(n):
+                total[...] += tiles[i]
+            for i in nl.affine_range(n):
+                nl.store(out[g, i], nl.add(tiles[i], total))
+            return out
+
+        x = np.random.RandomState(6).randint(0, 9, (2, 24, 16, 4096)).astype(np.float32)
+        want = 2 * x + (2 * x).sum(1, keepdims=True)
+        for kernel in listed, whole:
+            for programs in 1, 2:
+                with self.subTest(kernel=kernel.__name__, programs=programs), mock.patch.dict(os.environ, {"XCC_NKI_TARGET": "trn1"}):
+                    with self.assertWarnsRegex(NkiWarning, "tiles.* no room beside what lives with it: its tiles are kept in HBM"):
+                        got = nki.jit(kernel)[programs](x[:programs])
+                    self.same(got, want[:programs])
 
     def test_lists_on_strict_targets(self) -> None:
         x = np.random.RandomState(1).randn(28 * 128, 1024).astype(np.float32)

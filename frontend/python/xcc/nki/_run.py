@@ -353,12 +353,12 @@ def _fitted(t: Trace, build: Callable[[], Builder]) -> Any:
 def _spilled(t: Trace, build: Callable[[], Builder], failure: NkiError, last: NkiError) -> Any:
     """The archive with lists of tiles in HBM, as few as it takes."""
     moved: List[Object] = []
-    while len(moved) < _MAX_SPILLED:
+    for _ in range(_MAX_SPILLED):
         excess = _EXCESS.search(str(last))
-        o = spill_list(t, int(excess.group(1)) - int(excess.group(2)) if excess else 0) if " psum" not in str(last) else None
-        if o is None:
+        more = spill_list(t, int(excess.group(1)) - int(excess.group(2)) if excess else 0) if " psum" not in str(last) else []
+        if not more:
             break
-        moved.append(o)
+        moved += more
         try:
             archive = build().finish()
         except NkiError as e:
@@ -366,9 +366,11 @@ def _spilled(t: Trace, build: Callable[[], Builder], failure: NkiError, last: Nk
                 raise
             last = e
             continue
-        for o in moved:
-            warn_at(o.where, "'%s', a list of tiles of %d bytes in each partition, has no room beside what lives with it: its tiles are kept in HBM and "
-                    "loaded where they are used; loop over fewer of them at a time" % (o.name, o.size // o.shape[0] * o.dtype.itemsize))
+        for where in dict.fromkeys(o.where for o in moved):
+            here = [o for o in moved if o.where == where]
+            what = "'%s', a list of tiles" % here[0].name if here[0].is_list else "what this line makes, %d tiles" % len(here)
+            warn_at(where, "%s of %d bytes in each partition, has no room beside what lives with it: its tiles are kept in HBM and loaded where "
+                    "they are used; loop over fewer of them at a time" % (what, sum(o.shape[-1] * o.dtype.itemsize for o in here)))
         return archive
     raise failure
 

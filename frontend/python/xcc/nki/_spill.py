@@ -1,12 +1,15 @@
 """Tiles in SBUF for which there is no room: they become tensors in HBM, as AWS's compiler spills what does not fit.
 
-On cpu, whose engines reach both memories, the largest ones. On strict targets only lists of tiles (dims before the partitions), of which
-the kernel did not say that all lie on the chip at one time: instructions get tiles of their own, and transfers from and to HBM.
+On cpu, whose engines reach both memories, the largest ones. On strict targets only lists of tiles (dims before the partitions, or tiles
+that one line makes many of), of which the kernel did not say that all lie on the chip at one time: instructions get tiles of their own, and
+transfers from and to HBM.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+import math
+from typing import Any, Dict, List, Tuple
 
+from ._index import Expr
 from ._record import Instruction, Object, Operand, Record, is_whole
 from ._races import WRITTEN
 from ._shrink import bytes_on_chip
@@ -16,18 +19,36 @@ from ._trace import Trace
 LIMIT = 1 << 30  # bytes of tiles of one program
 
 
+def _to_hbm(t: Trace, o: Object) -> None:
+    """The tile becomes a tensor; of a grid each program has a part of it."""
+    size = o.size
+    o.space, o.role, o.elements, o.partitions = "hbm", "internal", size, 0
+    if all(n == 1 for n in t.grid):
+        return
+    o.private, o.shape, o.elements = True, tuple(t.grid) + o.shape, size * math.prod(t.grid)
+    own = Expr((), 0, tuple((v, size * math.prod(t.grid[k + 1:])) for k, v in enumerate(t.grid_variables) if v.count > 1), ())
+    operands = [p for r in t.records if isinstance(r, Instruction) for p in r.operands.values() if p.object is o]
+    for p in {id(p): p for p in operands}.values():
+        p.offset = own + p.offset
+
+
+def _one_trace(t: Trace) -> bool:
+    """Whether records are those of all programs."""
+    return t.symbolic_grid or all(n == 1 for n in t.grid)
+
+
 def spill(t: Trace) -> List[Object]:
-    """Moves the largest tiles of a kernel of one program to HBM until the others fit; those that it moved."""
+    """Moves the largest tiles to HBM until the others fit; those that it moved."""
     moved: List[Object] = []
     over = bytes_on_chip(t) - LIMIT
-    if over <= 0 or t.target != "cpu" or any(n > 1 for n in t.grid):
+    if over <= 0 or t.target != "cpu" or not _one_trace(t):
         return moved
     used = {o.object for r in t.records if isinstance(r, Instruction) for o in r.operands.values()}
     for o in sorted((o for o in used if o.space == "sbuf"), key=lambda o: -o.size * o.dtype.itemsize):
         if over <= 0:
             break
         over -= o.size * o.dtype.itemsize
-        o.space, o.role, o.elements, o.partitions = "hbm", "internal", o.size, 0
+        _to_hbm(t, o)
         moved.append(o)
     return moved
 
@@ -35,23 +56,36 @@ def spill(t: Trace) -> List[Object]:
 _FILLS = {"tensor_tensor", "tensor_scalar", "tensor_copy", "memset", "select", "iota", "activation", "tensor_reduce", "affine_select",
           "nc_transpose", "dma_copy"}  # write all of dst
 _MOST = 16 << 10  # bytes in a partition that an instruction's own tile may have
+_MANY = 4
 
 
-def spill_list(t: Trace, over: int) -> Optional[Object]:
-    """Moves to HBM the smallest list of tiles that has as many bytes in a partition as there are too many, or the largest; which one."""
-    if any(n > 1 for n in t.grid):
-        return None
-    uses = {o: found for o, found in _uses(t).items() if o.is_list and all(_can_move(r, name) for r, name in found)}
-    by_size = sorted(uses, key=lambda o: (_columns(o), o.uid))
+def spill_list(t: Trace, over: int) -> List[Object]:
+    """Moves to HBM the smallest list of tiles that has as many bytes in a partition as there are too many, or the largest; else tiles
+    that one line has made many of, which a list of Python's keeps. Those that it moved."""
+    if not _one_trace(t):
+        return []
+    uses = {o: found for o, found in _uses(t).items() if all(_can_move(r, name) for r, name in found)}
+    by_size = sorted((o for o in uses if o.is_list), key=lambda o: (_columns(o), o.uid))
     chosen = next((o for o in by_size if _columns(o) >= over), by_size[-1] if by_size else None)
-    if chosen is None or _columns(chosen) <= _MOST and _columns(chosen) < over:
-        return None
-    out: List[Record] = []
-    for r in t.records:
-        out += _apart(t, r, chosen) if isinstance(r, Instruction) and r.name != "dma_copy" else [r]
-    t.records[:] = out
-    chosen.space, chosen.role, chosen.elements, chosen.partitions = "hbm", "internal", chosen.size, 0
-    return chosen
+    moved = [chosen] if chosen is not None and (_columns(chosen) > _MOST or _columns(chosen) >= over) else _many(t, uses, over)
+    for o in moved:
+        out: List[Record] = []
+        for r in t.records:
+            out += _apart(t, r, o) if isinstance(r, Instruction) and r.name != "dma_copy" else [r]
+        t.records[:] = out
+        _to_hbm(t, o)
+    return moved
+
+
+def _many(t: Trace, uses: Dict[Object, List[Tuple[Instruction, str]]], over: int) -> List[Object]:
+    """As many as it takes of the tiles that a line has made at least _MANY of; those that live long before others."""
+    at = {id(r): k for k, r in enumerate(t.records)}
+    life = {o: at[id(found[-1][0])] - at[id(found[0][0])] for o, found in uses.items() if not o.is_list and o.name != "moved"}
+    lines: Dict[Tuple[Any, ...], List[Object]] = {}
+    for o in life:
+        lines.setdefault((o.where, o.shape, o.dtype), []).append(o)
+    alike = max((v for v in lines.values() if len(v) >= _MANY), key=lambda v: sum(life[o] for o in v) * _columns(v[0]), default=[])
+    return sorted(alike, key=lambda o: (-life[o], o.uid))[:max(1, -(-over // _columns(alike[0])))] if alike else []
 
 
 def _columns(o: Object) -> int:
