@@ -7,9 +7,11 @@
  * between rows is computed and dropped. Depthwise convolutions have nothing to contract. Of 16-bit types the Tensor
  * engine multiplies all the same, by matrices that have a tap's weights on their diagonal and zeros elsewhere: what is
  * not finite in a channel makes the same pixels of others no numbers then. FP32, which it multiplies at a quarter of
- * its rate, stays apart: the Vector engine adds up taps that the Scalar engine has multiplied.
+ * its rate, and models that bring infinities along stay apart: the Vector engine adds up taps that the Scalar engine
+ * has multiplied.
  */
 #include "backend/lower/conv.h"
+#include "backend/lower/infinities.h"
 #include "backend/lower/lazy_constants.h"
 #include "backend/lower/move.h"
 #include "backend/lower/plan.h"
@@ -609,17 +611,19 @@ static bool plan_products(struct lowering *l, struct strict_conv *s)
     return weights <= weights_room;
 }
 
-/* Of 16-bit types: those the Tensor engine multiplies at its full rate. */
-static bool multiplies_diagonals(const struct conv *c)
+/* Of 16-bit types: those the Tensor engine multiplies at its full rate. Times zero an infinity would be no number in
+ * other channels too. */
+static bool multiplies_diagonals(const struct lowering *l, const struct conv *c)
 {
-    return dtype_is_short_float(c->x->type.dtype) && c->w->dtype == c->x->type.dtype;
+    return dtype_is_short_float(c->x->type.dtype) && c->w->dtype == c->x->type.dtype &&
+           !brings_infinities(l->g, c->x) && !brings_infinities(l->g, c->weights);
 }
 
 static bool plan_diagonal(const struct lowering *l, struct strict_conv *s)
 {
     struct strict_conv v = *s;
     v.m.phased = v.diagonal = true;
-    if (!multiplies_diagonals(s->c) || !image_plan(l->m, &v.m, l->m->psum_bank / 4))
+    if (!multiplies_diagonals(l, s->c) || !image_plan(l->m, &v.m, l->m->psum_bank / 4))
         return false;
     v.out_channels = v.m.channels, v.out_tile = v.m.chunk, v.blocks = v.m.chunks;
     if (weight_bytes(&v) > strict_weights_room(l->m))
@@ -664,7 +668,7 @@ static bool is_depthwise(const struct conv *c)
  * over the partitions then. */
 static void spread_channels(const struct lowering *l, struct conv *c)
 {
-    if (!is_depthwise(c) || !multiplies_diagonals(c) || 2 * c->channels_in > l->m->partitions)
+    if (!is_depthwise(c) || !multiplies_diagonals(l, c) || 2 * c->channels_in > l->m->partitions)
         return;
     c->group = 1;
     c->in_group = c->channels_in;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Depthwise convolutions of rounded operands on chips, where the Tensor engine computes them: of numbers that bf16 holds they give
-# exactly what a CPU gives in FP32. Channels of several chunks, few that share the array, windows that step and are dilated.
+# exactly what a CPU gives in FP32. Channels of several chunks, few that share the array, windows that step and are dilated. What
+# the model itself makes infinite stays in its channel.
 # usage: depthwise_chips.sh BUILD_DIR WORK_DIR
 . "$(dirname "$0")/common.sh"
 
@@ -35,5 +36,28 @@ done <<END
 1 3 5 5 2 2 1 1 2 60 60
 1 66 3 3 1 1 1 1 1 160 160
 END
+
+# masked CHANNELS CONSTANT WEIGHT: of the largest inputs the model makes CONSTANT; a filter has one WEIGHT
+masked() {
+    awk -v c="$1" -v to="$2" -v weight="$3" 'BEGIN {
+        printf "graph \"masked\" (%%0 \"x\": f16[1,%d,9,11]) {\n %%c0 = const f16[1] {8}\n %%c1 = const f16[1] {7}\n", c
+        printf " %%c2 = const f16[1] {%s}\n %%c3 = const f16[%d,1,3,3] {", to, c
+        for (i = 0; i < 9 * c; i++)
+            printf "%s%s", i ? ", " : "", i == 9 * c - 5 ? weight : i % 5 + 1
+        printf "}\n %%1 = mul(%%0, %%c0)\n %%2 = floor(%%1)\n %%3 = ge(%%2, %%c1)\n %%4 = where(%%3, %%c2, %%2)\n"
+        printf " %%5 = conv(%%4, %%c3) {kernel_shape=[3,3], pads=[1,1,1,1], group=%d}\n return(%%5)\n} outputs(\"y\")\n", c
+    }' >masked.xir
+}
+for channels in 5 130; do
+    for what in "-inf 1" "nan 1" "1 inf"; do
+        # shellcheck disable=SC2086
+        masked $channels $what
+        same_on_chips "$channels channels of $what" masked.xir 0 "--auto-cast matmult --cast-budget 0"
+        ! grep -q nc_matmul trn1.asm || failed "$channels channels of $what: products of what is not finite"
+    done
+    masked "$channels" 1 1
+    same_on_chips "$channels channels" masked.xir 0 "--auto-cast matmult --cast-budget 0"
+    grep -q nc_matmul trn1.asm || failed "$channels channels of finite numbers: not by products"
+done
 
 finish
