@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MIN_FREE = 64, MAX_FREE = 2048, FIRST_FREE = 1024, UNKNOWN_FREE = 512 };
+enum { MIN_FREE = 64, MAX_FREE = 2048, FIRST_FREE = 1024, UNKNOWN_FREE = 512, MIN_ROW = 32 };
 
 /* The dim that fills most partitions; the one before the last if several do. */
 static int partition_dim(const struct group_layout *y)
@@ -59,7 +59,17 @@ static void cut_dim(struct group_layout *y, int i, dim_t n)
     y->rank++;
 }
 
-/* Partitions, neighbours of a row in one of them where rows are short, and elements. */
+/* Whether another kernel computes what the group reads, dim `part` of it too. */
+static bool reads_computed(const struct group_layout *y, int part)
+{
+    for (int i = 0; i < y->n; i++)
+        if (y->operands[i].v->def && y->operands[i].steps[part] != 0)
+            return true;
+    return false;
+}
+
+/* Partitions, neighbours of a row in one of them where rows are short, and elements. Other kernels leave one row of a
+ * tile in a partition: it stays there where this one takes it so. */
 static void choose_tile(struct group_layout *y, dim_t max)
 {
     int32_t partitions = y->l->m->partitions;
@@ -67,7 +77,8 @@ static void choose_tile(struct group_layout *y, dim_t max)
     move_inward(y, partition_dim(y), part);
     dim_t inner = y->dims[y->rank - 1], rows = y->dims[part], fold = 1;
     bool whole = dim_is_const(inner) && inner <= max;
-    if (whole && dim_is_const(rows) && inner > 0 && rows > partitions && inner * 2 <= max)
+    bool shared = inner < MIN_ROW || !reads_computed(y, part);
+    if (shared && whole && dim_is_const(rows) && inner > 0 && rows > partitions && inner * 2 <= max)
         fold = divisor(rows, 2, rows / partitions < max / inner ? rows / partitions : max / inner);
     if (fold > 1) {
         cut_dim(y, part, fold);
