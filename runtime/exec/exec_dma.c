@@ -114,10 +114,38 @@ static bool is_short_copy(const struct bound_insn *i)
            (x->step[last] == 0 && i->shape.count[last] <= SHORT_FILL_BYTES / y->size && kernel_size(x->size));
 }
 
+enum { PREFETCH = 4096, LINE = 64 }; /* bytes */
+
+/* Rows of elements that lie apart. Rows behind each other in memory are not always next to each other (every other one of
+ * an image), which the hardware's prefetchers do not follow: the row that lies about PREFETCH bytes further is asked for. */
+static void copy_far_rows(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
+    int last = i->shape.rank - 1;
+    int64_t ys = y->step[last - 1] * y->size, xs = x->step[last - 1] * x->size, step = x->step[last] * x->size;
+    int64_t bytes = count[last] * step;
+    int64_t ahead = bytes > LINE && bytes <= PREFETCH ? PREFETCH / bytes * xs : 0;
+    for (int64_t r = 0; r < count[last - 1]; r++) {
+        const char *from = p[SRC] + r * xs;
+        for (int64_t b = 0; ahead && b < bytes; b += LINE)
+            __builtin_prefetch(from + ahead + b);
+        me->k->copy(p[DST] + r * ys, y->size, from, step, (size_t)count[last], x->size);
+    }
+}
+
+void exec_far_copy(struct worker *me, const struct bound_insn *i)
+{
+    run_tiles(me, i, copy_far_rows);
+}
+
 static bool choose_copy(struct bound_insn *i)
 {
+    const struct operand *y = &i->o[DST], *x = &i->o[SRC];
+    int last = i->shape.rank - 1;
     if (is_short_copy(i))
         i->run = exec_short_copy;
+    else if (last > 0 && y->dtype == x->dtype && y->step[last] == 1 && x->step[last] != 1)
+        i->run = exec_far_copy;
     return true;
 }
 
