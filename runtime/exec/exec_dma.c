@@ -116,8 +116,8 @@ static bool is_short_copy(const struct bound_insn *i)
 
 enum { PREFETCH = 4096, LINE = 64 }; /* bytes */
 
-/* Rows of elements that lie apart. Rows behind each other in memory are not always next to each other (every other one of
- * an image), which the hardware's prefetchers do not follow: the row that lies about PREFETCH bytes further is asked for. */
+/* Rows of elements that lie apart. The rows need not be neighbours in memory (every other one of an image), which the
+ * hardware's prefetchers do not follow: the row that lies about PREFETCH bytes further is asked for. */
 static void copy_far_rows(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
 {
     const struct operand *y = &i->o[DST], *x = &i->o[SRC];

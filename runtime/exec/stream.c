@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Rows of fewer elements, and few operations on what the caches hold, are as fast one instruction after the other. */
-enum { SHORTEST = 1024, LEAST_WORK = 512 << 10 };
+enum { SHORTEST = 512, LEAST_WORK = 512 << 10 };
 enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 4 };
 _Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
@@ -27,6 +27,7 @@ struct stream_place {
     uint8_t move; /* how far the next element is, in bytes */
     uint8_t size; /* of an element */
     bool written, inside; /* inside: of a block alone */
+    bool in_place;        /* written after it was read */
     bool steady;          /* one value in all rows */
     const float *number;  /* that is the operand */
     int64_t offset;
@@ -57,9 +58,12 @@ static char *place_address(const struct worker *me, const struct stream_place *p
     return at;
 }
 
-/* A result lies in part where another operand does, but not element by element. */
-static bool overlaps(const struct stream *s, char *const *base, const int64_t *count)
+/* How results lie to operands: apart from them; some where operands do, element by element; or in part. */
+enum overlap { APART, IN_PLACE, IN_PART };
+
+static enum overlap overlap_of(const struct stream *s, char *const *base, const int64_t *count)
 {
+    enum overlap all = APART;
     int64_t length[STREAM_PLACES];
     for (int k = 0; k < s->nplaces; k++) {
         length[k] = s->places[k].size;
@@ -68,21 +72,17 @@ static bool overlaps(const struct stream *s, char *const *base, const int64_t *c
     }
     for (int w = 0; w < s->nplaces; w++) {
         const struct stream_place *x = &s->places[w];
+        all = x->in_place && !x->inside ? IN_PLACE : all;
         for (int k = 0; x->written && !x->inside && k < s->nplaces; k++) {
             const struct stream_place *y = &s->places[k];
             if (k == w || y->inside || y->number || base[w] + length[w] <= base[k] || base[k] + length[k] <= base[w])
                 continue;
             if (base[w] != base[k] || memcmp(x->step, y->step, sizeof x->step))
-                return true;
+                return IN_PART;
+            all = IN_PLACE;
         }
     }
-    return false;
-}
-
-static void spread(float *to, float value, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        to[i] = value;
+    return all;
 }
 
 struct stream_walk { /* over the rows of an instance */
@@ -91,7 +91,7 @@ struct stream_walk { /* over the rows of an instance */
     _Alignas(64) float values[STREAM_PLACES][STREAM_BLOCK]; /* of places that do not move: of one value, or inside */
 };
 
-static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first)
+static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first, bool again)
 {
     for (int k = 0; k < s->nplaces; k++) {
         const struct stream_place *p = &s->places[k];
@@ -99,9 +99,10 @@ static void run_row(struct worker *me, const struct stream *s, struct stream_wal
         if (p->move || p->inside)
             continue;
         if (first || !p->steady)
-            spread(w->values[k], *(const float *)w->row[k], STREAM_BLOCK);
+            me->k->copy(w->values[k], sizeof(float), w->row[k], 0, STREAM_BLOCK, sizeof(float));
     }
-    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move}, w->start, (size_t)n);
+    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move, again}, w->start,
+                  (size_t)n);
 }
 
 void exec_stream(struct worker *me, const struct bound_insn *i)
@@ -114,14 +115,15 @@ void exec_stream(struct worker *me, const struct bound_insn *i)
         return;
     for (int k = 0; k < s->nplaces; k++)
         w.row[k] = place_address(me, &s->places[k]);
-    if (overlaps(s, w.row, count)) {
+    enum overlap overlap = overlap_of(s, w.row, count);
+    if (overlap == IN_PART) {
         for (int n = 0; n < s->ninsns; n++)
             s->insns[n].run(me, &s->insns[n]);
         return;
     }
     bool first = true;
     do {
-        run_row(me, s, &w, count[last], first);
+        run_row(me, s, &w, count[last], first, overlap == APART);
         first = false;
         for (d = last - 1; d >= 0; d--) {
             bool more = ++at[d] < count[d];
@@ -513,6 +515,7 @@ static bool make_places(struct stream_maker *m, struct stream *s)
         to->slot = (int32_t)o->slot, to->offset = o->offset;
         to->nterms = o->nterms, to->terms = o->terms;
         to->written = m->place[k].written;
+        to->in_place = to->written && m->place[k].read_first;
         to->inside = is_inside(m, k);
         for (int d = 0; d <= last; d++) {
             to->step[d] = o->step[d] * o->size;

@@ -83,6 +83,7 @@ struct stream_run {
     const struct stream_op *ops;
     size_t count, places;
     const uint8_t *move; /* of each place; masks are stored as booleans where it is 1 */
+    bool again;          /* no result lies where an operand does: elements may be computed twice */
 };
 
 #endif

@@ -9,9 +9,11 @@
 #include "runtime/exec/exec.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { KINDS = 3, EACH = 3, LENGTH = 5003, TILE = 2048, PROGRAMS = 200, INSNS = 16 };
-enum { NUMBER = 2 * KINDS }; /* slots: two of each kind, one number of each, one result of each */
+enum { KINDS = 3, EACH = 3, LENGTH = 5003, TILE = 2048, PROGRAMS = 200, INSNS = 16, INSNS_IN_PLACE = 4 };
+/* Slots: two of each kind, one number of two kinds, one result of each, and a view of it. */
+enum { NUMBER = 2 * KINDS, RESULT = NUMBER + 2, VIEW = RESULT + KINDS };
 static const int dtypes[KINDS] = {DT_F32, DT_I32, DT_BOOL};
 static const char *const names[KINDS] = {"f32", "i32", "bool"};
 
@@ -19,6 +21,7 @@ struct stream_program {
     struct test_random r;
     struct test_text t;
     bool made[KINDS * EACH]; /* tiles that have been written */
+    bool in_place;           /* results are read, too: they have been written by the kernel before */
 };
 
 #define COUNT "min(2048,5003-g0*2048)"
@@ -30,7 +33,10 @@ static const char *operand(struct stream_program *m, int kind)
     static int turn;
     char *to = text[turn++ % 4];
     int which = below(&m->r, 5), tile = kind * EACH + below(&m->r, EACH);
-    if (which < 2 && m->made[tile])
+    if (m->in_place && below(&m->r, 3) == 0)
+        snprintf(to, sizeof *text, "%%%d %s[g0*2048](" COUNT ":1)", (below(&m->r, 2) ? VIEW : RESULT) + kind,
+                 names[kind]);
+    else if (which < 2 && m->made[tile])
         snprintf(to, sizeof *text, "sbuf%d %s[0](" COUNT ":1)", tile, names[kind]);
     else if (which == 2 && kind < 2)
         snprintf(to, sizeof *text, "%%%d %s[0](" COUNT ":0)", NUMBER + kind, names[kind]);
@@ -44,7 +50,7 @@ static const char *result(struct stream_program *m, int kind, bool last)
     static char text[96];
     int tile = kind * EACH + below(&m->r, EACH);
     if (last) {
-        snprintf(text, sizeof text, "%%%d %s[g0*2048](" COUNT ":1)", NUMBER + KINDS - 1 + kind, names[kind]);
+        snprintf(text, sizeof text, "%%%d %s[g0*2048](" COUNT ":1)", RESULT + kind, names[kind]);
     } else {
         snprintf(text, sizeof text, "sbuf%d %s[0](" COUNT ":1)", tile, names[kind]);
         m->made[tile] = true;
@@ -83,6 +89,20 @@ static void add_insn(struct stream_program *m, int kind, bool last)
     }
 }
 
+/* Instructions, and those that make the results. */
+static void add_kernel(struct stream_program *m, int number, int insns)
+{
+    say(&m->t, "kernel %d \"k%d\" grid(3) vars 1 semaphores 0 flops 0 bytes 0 {\n", number, number);
+    for (int tile = 0; tile < KINDS * EACH; tile++)
+        say(&m->t, "tile sbuf%d %s 1 x %d\n", tile, names[tile / EACH], TILE);
+    memset(m->made, 0, sizeof m->made);
+    for (int i = 0; i < insns; i++)
+        add_insn(m, below(&m->r, KINDS), false);
+    for (int kind = 0; kind < KINDS; kind++)
+        add_insn(m, kind, true);
+    say(&m->t, "}\n");
+}
+
 static struct program *drawn_program(struct stream_program *m)
 {
     say(&m->t, "program \"t\" target cpu\nnode 0 \"n\" \"n\"\noutputs \"f\", \"i\", \"b\"\n");
@@ -91,15 +111,13 @@ static struct program *drawn_program(struct stream_program *m)
     for (int s = 0; s < 2; s++)
         say(&m->t, "slot %%%d input \"one%d\" %s[1]\n", NUMBER + s, s, names[s]);
     for (int s = 0; s < KINDS; s++)
-        say(&m->t, "slot %%%d planned %s[%d] output\n", NUMBER + KINDS - 1 + s, names[s], LENGTH);
-    say(&m->t, "kernel 0 \"k\" grid(3) vars 1 semaphores 0 flops 0 bytes 0 {\n");
-    for (int tile = 0; tile < KINDS * EACH; tile++)
-        say(&m->t, "tile sbuf%d %s 1 x %d\n", tile, names[tile / EACH], TILE);
-    for (int i = 0; i < INSNS; i++)
-        add_insn(m, below(&m->r, KINDS), false);
-    for (int kind = 0; kind < KINDS; kind++)
-        add_insn(m, kind, true);
-    say(&m->t, "}\nregion 0 (%%0, %%1, %%2, %%3, %%4, %%5, %%6, %%7) -> (%%8, %%9, %%10) {\nlaunch 0\n}\n");
+        say(&m->t, "slot %%%d planned %s[%d] output\n", RESULT + s, names[s], LENGTH);
+    for (int s = 0; s < KINDS; s++)
+        say(&m->t, "slot %%%d view %s[%d] of %%%d + 0\n", VIEW + s, names[s], LENGTH, RESULT + s);
+    add_kernel(m, 0, INSNS);
+    m->in_place = true;
+    add_kernel(m, 1, INSNS_IN_PLACE);
+    say(&m->t, "region 0 (%%0, %%1, %%2, %%3, %%4, %%5, %%6, %%7) -> (%%8, %%9, %%10) {\nlaunch 0\nlaunch 1\n}\n");
     return parse_ok(m->t.s);
 }
 
