@@ -647,14 +647,12 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
     }
     if (converts)
         to = me->scratch + m->a_bytes + m->w_bytes;
-    if (USED(MATMUL_STEPS) && m->steps) {
-        struct gemm_step steps[MAX_STEPS];
-        gemm_run_steps(g, me->k, p[MOVING], p[STATIONARY], to, steps,
-                       place_steps(me, m->steps, steps), &me->prefetch);
-        return;
-    }
-    gemm_run_prefetching(g, me->k, p[MOVING], p[STATIONARY], to, &me->prefetch);
-    if (converts)
+    struct gemm_operands x = {.a = p[MOVING], .w = p[STATIONARY], .c = to, .prefetch = &me->prefetch};
+    struct gemm_step steps[MAX_STEPS];
+    if (USED(MATMUL_STEPS) && m->steps)
+        x.steps = steps, x.nsteps = place_steps(me, m->steps, steps);
+    gemm_run_with(g, me->k, &x);
+    if (converts && !x.steps)
         store_result(me, i, m, &e, to, p[DST], accumulate);
 }
 

@@ -79,103 +79,71 @@ void gemm_plan_prefetch(struct gemm_block *b, enum gemm_type type, int line, str
     prefetch->fetched = b->next_end;
 }
 
-struct more { /* than a product */
-    const struct kernel_table *kernels;
-    const struct gemm_step *steps;
-    int nsteps;
-    struct gemm_prefetch *prefetch;
+/* Of the batch. */
+struct batch_piece {
+    const void *a[GEMM_ADDRESSES], *w[GEMM_ADDRESSES];
+    int count;
+    bool accumulate; /* C already holds the sum of the pieces before */
+    bool last;       /* steps follow it */
 };
 
-/* A piece of the batch; `accumulate`: C already holds the sum of the pieces before. Steps follow
- * the last piece. */
-static void run_piece(const struct gemm *g, const void **a, const void **w, int count, void *c,
-                      bool accumulate, struct more more)
+static void run_piece(const struct gemm *g, const struct kernel_table *kernels, const struct gemm_operands *x,
+                      const struct batch_piece *p)
 {
     const struct gemm_tile *t = &g->tile;
-    struct gemm_block b = {.a = a,
-                           .w = w,
-                           .c = c,
-                           .count = count,
+    struct gemm_block b = {.a = p->a,
+                           .w = p->w,
+                           .c = x->c,
+                           .count = p->count,
                            .rows = t->rows,
                            .columns = t->columns,
                            .k = g->k,
                            .w_pitch = t->w_pitch,
                            .a_pitch = t->a_pitch,
                            .c_pitch = t->c_pitch,
-                           .accumulate = t->accumulate || accumulate,
-                           .steps = more.steps,
-                           .nsteps = more.nsteps};
-    if (USED(MATMUL_WEIGHTS_COME) && t->streams && more.prefetch)
-        gemm_plan_prefetch(&b, t->type, t->type == GEMM_F32 ? 0 : more.kernels->stream_line, more.prefetch);
+                           .accumulate = t->accumulate || p->accumulate,
+                           .steps = p->last ? x->steps : NULL,
+                           .nsteps = p->last ? x->nsteps : 0};
+    if (USED(MATMUL_WEIGHTS_COME) && t->streams && x->prefetch)
+        gemm_plan_prefetch(&b, t->type, t->type == GEMM_F32 ? 0 : kernels->stream_line, x->prefetch);
     if (t->type == GEMM_F32)
-        more.kernels->gemm_f32(&b);
+        kernels->gemm_f32(&b);
     else if (t->type == GEMM_BF16)
-        more.kernels->gemm_bf16(&b);
+        kernels->gemm_bf16(&b);
     else
-        more.kernels->gemm_u8s8(&b);
+        kernels->gemm_u8s8(&b);
 }
 
-static void run_all(const struct gemm *g, const void *a, const void *w, void *c, struct more more)
+void gemm_run_with(const struct gemm *g, const struct kernel_table *kernels, const struct gemm_operands *x)
 {
     const struct gemm_level *l = g->tile.batch;
-    const void *as[GEMM_ADDRESSES], *ws[GEMM_ADDRESSES];
     size_t size = element_size(g->tile.type);
-    int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]), n = 0;
+    int n0 = level_count(&l[0]), n1 = level_count(&l[1]), n2 = level_count(&l[2]);
     int entries = g->pieces > 1 ? 1 : GEMM_ADDRESSES;
     int64_t a_piece = g->k * (int64_t)size, w_piece = a_piece * g->tile.w_pitch;
-    bool accumulate = false;
+    struct batch_piece p;
+    p.count = 0, p.accumulate = p.last = false;
     for (int i0 = 0; i0 < n0; i0++)
         for (int i1 = 0; i1 < n1; i1++)
             for (int i2 = 0; i2 < n2; i2++) {
                 int64_t at = i0 * l[0].a_step + i1 * l[1].a_step + i2 * l[2].a_step;
                 int64_t wt = i0 * l[0].w_step + i1 * l[1].w_step + i2 * l[2].w_step;
                 for (int piece = 0; piece < g->pieces; piece++) {
-                    if (n == entries) {
-                        run_piece(g, as, ws, n, c, accumulate,
-                                  (struct more){.kernels = more.kernels, .prefetch = more.prefetch});
-                        accumulate = true;
-                        n = 0;
+                    if (p.count == entries) {
+                        run_piece(g, kernels, x, &p);
+                        p.accumulate = true;
+                        p.count = 0;
                     }
-                    as[n] = (const char *)a + at * (int64_t)size + piece * a_piece;
-                    ws[n++] = (const char *)w + wt * (int64_t)size + piece * w_piece;
+                    p.a[p.count] = (const char *)x->a + at * (int64_t)size + piece * a_piece;
+                    p.w[p.count++] = (const char *)x->w + wt * (int64_t)size + piece * w_piece;
                 }
             }
-    run_piece(g, as, ws, n, c, accumulate, more);
+    p.last = true;
+    run_piece(g, kernels, x, &p);
 }
 
 void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const void *a,
               const void *w, void *c)
 {
-    run_all(g, a, w, c, (struct more){.kernels = kernels});
-}
-
-void gemm_run_prefetching(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, struct gemm_prefetch *prefetch)
-{
-    run_all(g, a, w, c, (struct more){.kernels = kernels, .prefetch = prefetch});
-}
-
-void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, const struct gemm_step *steps, int nsteps,
-                    struct gemm_prefetch *prefetch)
-{
-    run_all(g, a, w, c, (struct more){kernels, steps, nsteps, prefetch});
-}
-
-void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,
-                        const void *const *a, const void *const *w, int count, void *c)
-{
-    const struct gemm_tile *t = &g->tile;
-    int64_t size = (int64_t)element_size(t->type), step = g->k * size;
-    const void *as[GEMM_ADDRESSES], *ws[GEMM_ADDRESSES];
-    int entries = g->pieces > 1 ? 1 : GEMM_ADDRESSES, n = 0;
-    for (int i = 0; i < count * g->pieces; i++) {
-        int at = i / g->pieces, piece = i % g->pieces;
-        as[n] = (const char *)a[at] + piece * step;
-        ws[n++] = (const char *)w[at] + piece * step * t->w_pitch;
-        if (n == entries || i + 1 == count * g->pieces) {
-            run_piece(g, as, ws, n, c, i >= entries, (struct more){.kernels = kernels});
-            n = 0;
-        }
-    }
+    gemm_run_with(g, kernels, &(struct gemm_operands){.a = a, .w = w, .c = c});
 }

@@ -7,8 +7,8 @@
  * convolution. W is packed (neff/isa/pack.h): [k][w_pitch] f32, [k/2][w_pitch][2] bf16,
  * [k/4][w_pitch][4] s8, k rounded up, zero padded. C is f32, or s32 for int8.
  *
- * The batch b runs over K blocks and filter taps: up to three nested levels of (count, strides), or
- * a list of addresses given at run time. A tile is prepared once for its shape, then run:
+ * The batch b runs over K blocks and filter taps: up to three nested levels of (count, strides). A
+ * tile is prepared once for its shape, then run:
  *
  *     struct gemm_tile t = {.type = GEMM_F32, .rows = 28, .columns = 64, .k = 64, .a_pitch = 256,
  * ...}; struct gemm g; gemm_prepare(&g, &t, kernels_get()->lanes); gemm_run(&g, kernels_get(), a, w, c);
@@ -88,22 +88,19 @@ void gemm_prepare_whole(struct gemm *g, const struct gemm_tile *t);
 
 void gemm_run(const struct gemm *g, const struct kernel_table *kernels, const void *a,
               const void *w, void *c);
+
 /* Up to where a thread has prefetched weights; NULL at first. */
 struct gemm_prefetch {
     const char *fetched;
 };
-/* The same for a tile that streams. */
-void gemm_run_prefetching(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, struct gemm_prefetch *prefetch);
-/* The batch given as `count` pairs of addresses instead; tile.batch is not used. */
-void gemm_run_addresses(const struct gemm *g, const struct kernel_table *kernels,
-                        const void *const *a, const void *const *w, int count, void *c);
-
-/* The same with steps, the last of which stores; C holds sums in between when they run in pieces.
- * prefetch: or NULL. */
-void gemm_run_steps(const struct gemm *g, const struct kernel_table *kernels, const void *a,
-                    const void *w, void *c, const struct gemm_step *steps, int nsteps,
-                    struct gemm_prefetch *prefetch);
+struct gemm_operands {
+    const void *a, *w;
+    void *c;
+    const struct gemm_step *steps; /* the last of which stores; C holds sums in between when they run in pieces */
+    int nsteps;                    /* 0: sums are stored to C */
+    struct gemm_prefetch *prefetch; /* of a tile that streams; or NULL */
+};
+void gemm_run_with(const struct gemm *g, const struct kernel_table *kernels, const struct gemm_operands *x);
 
 /*
  * Sums of u8 x s8 products stored as 8-bit numbers. Rows may lie in bands: row r is number r %
