@@ -57,74 +57,31 @@ const struct hlo_instruction *hlo_async_start(const struct hlo_instruction *i)
 
 static bool check_operand_count(const struct hlo_instruction *i, struct diag *d)
 {
-    int want = hlo_op_info(i->opcode)->operands, have = i->operand_count;
-    if (want >= 0 && have != want)
-        return fail(d, "%s has %d operands, expected %d", hlo_op_name(i->opcode), have, want);
-    switch (i->opcode) {
-    case HLO_OP_REDUCE:
-    case HLO_OP_REDUCE_WINDOW:
-        return (have && have % 2 == 0) ||
-               fail(d, "%s has %d operands, expected inputs and as many initial values",
-                    hlo_op_name(i->opcode), have);
-    case HLO_OP_SCATTER:
-        return (have >= 3 && have % 2) ||
-               fail(d, "scatter has %d operands, expected inputs, indices, and as many updates",
-                    have);
-    case HLO_OP_CONCATENATE:
-    case HLO_OP_SORT:
-    case HLO_OP_MAP:
-    case HLO_OP_DYNAMIC_SLICE:
-    case HLO_OP_DYNAMIC_RESHAPE:
-    case HLO_OP_CONDITIONAL:
-    case HLO_OP_ALL_GATHER:
-        return have >= 1 ||
-               fail(d, "%s has no operands, expected at least one", hlo_op_name(i->opcode));
-    case HLO_OP_ASYNC_UPDATE:
-    case HLO_OP_ASYNC_DONE:
-        return have >= 1 ||
-               fail(d, "%s has no operands, expected at least one", hlo_op_name(i->opcode));
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-        return have >= 2 ||
-               fail(d, "dynamic-update-slice has %d operands, expected at least 2", have);
-    case HLO_OP_RNG:
-        return have >= 1 || fail(d, "rng has no operands");
-    default:
-        return true;
-    }
+    const struct hlo_arity *want = &hlo_op_info(i->opcode)->operands;
+    const char *name = hlo_op_name(i->opcode);
+    int have = i->operand_count;
+    if (want->expected)
+        return (have >= want->count && (have - want->count) % 2 == 0) ||
+               fail(d, "%s has %d operands, expected %s", name, have, want->expected);
+    return (want->or_more ? have >= want->count : have == want->count) ||
+           fail(d, "%s has %d operands, expected %s%d", name, have, want->or_more ? "at least " : "", want->count);
 }
 
-static bool check_attrs(const struct hlo_instruction *i, struct diag *d)
+bool hlo_check_attrs(const struct hlo_instruction *i, struct diag *d)
 {
-    for (const uint8_t *r = hlo_op_info(i->opcode)->required; *r; r++)
-        if (!hlo_attr(i, *r))
-            return fail(d, "%s needs the attribute '%s'", hlo_op_name(i->opcode),
-                        hlo_attr_info(*r)->name);
-    switch (i->opcode) {
-    case HLO_OP_ALL_GATHER:
-    case HLO_OP_ALL_GATHER_START:
-    case HLO_OP_REDUCE_SCATTER:
-    case HLO_OP_CONCATENATE:
-    case HLO_OP_SORT:
-    case HLO_OP_GET_DIMENSION_SIZE:
-    case HLO_OP_SET_DIMENSION_SIZE:
-    case HLO_OP_SCAN: {
-        int n = hlo_attr_ints(i, HLO_ATTR_dimensions).count;
-        if (n != 1)
-            return fail(d, "%s has %d dimensions, expected exactly one", hlo_op_name(i->opcode), n);
-        break;
+    const char *name = hlo_op_name(i->opcode);
+    for (const uint8_t *r = hlo_op_info(i->opcode)->required; *r; r++) {
+        enum hlo_attr_id id = *r % HLO_ATTR_ONE;
+        if (!hlo_attr(i, id))
+            return fail(d, "%s needs the attribute '%s'", name, hlo_attr_info(id)->name);
+        if (*r & HLO_ATTR_ONE && hlo_attr_ints(i, id).count != 1)
+            return fail(d, "%s has %d %s, expected exactly one", name, hlo_attr_ints(i, id).count,
+                        hlo_attr_info(id)->name);
     }
-    case HLO_OP_COLLECTIVE_PERMUTE:
-    case HLO_OP_COLLECTIVE_PERMUTE_START: {
-        const struct hlo_lists *l = hlo_attr(i, HLO_ATTR_source_target_pairs)->lists;
-        for (int k = 0; k < l->count; k++)
-            if (l->v[k].count != 2)
-                return fail(d, "source_target_pairs has an entry of %d numbers, expected pairs",
-                            l->v[k].count);
-        break;
-    }
-    default:
-        break;
-    }
+    const struct hlo_attr *pairs = hlo_attr(i, HLO_ATTR_source_target_pairs);
+    for (int k = 0; pairs && k < pairs->lists->count; k++)
+        if (pairs->lists->v[k].count != 2)
+            return fail(d, "source_target_pairs has an entry of %d numbers, expected pairs", pairs->lists->v[k].count);
     return true;
 }
 
@@ -177,45 +134,53 @@ static bool check_async(struct arena *a, struct hlo_instruction *i, struct diag 
 
 /* ---- shapes ---- */
 
-static bool check_stated(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+static bool check_reshape(struct arena *a, struct hlo_instruction *i, struct diag *d)
 {
-    const struct hlo_shape *s = i->shape;
-    const struct hlo_shape *x = i->operand_count ? i->operands[0]->shape : NULL;
-    switch (i->opcode) {
-    case HLO_OP_RESHAPE: {
-        int64_t n, m;
-        if (!hlo_shape_count(s, &n) || !hlo_shape_count(x, &m))
-            return true;
-        return (hlo_is_array(x) && hlo_is_array(s) && n == m) ||
-               fail(d, "reshape from %s to %s, which has another number of elements",
-                    hlo_shape_text(a, x), hlo_shape_text(a, s));
-    }
-    case HLO_OP_DYNAMIC_RESHAPE:
-        return i->operand_count - 1 == s->rank ||
-               fail(d, "dynamic-reshape has %d sizes for a result of %d dimensions",
-                    i->operand_count - 1, s->rank);
-    case HLO_OP_RECV:
-    case HLO_OP_INFEED:
-        return (s->type == HLO_TUPLE && s->count) ||
-               fail(d, "%s has shape %s, expected a tuple with elements", hlo_op_name(i->opcode),
-                    hlo_shape_text(a, s));
-    case HLO_OP_CUSTOM_CALL: {
-        const struct hlo_attr *c = hlo_attr(i, HLO_ATTR_operand_layout_constraints);
-        if (c && c->shapes->count != i->operand_count)
-            return fail(d, "%d operand layout constraints for %d operands", c->shapes->count,
-                        i->operand_count);
-        for (int k = 0; c && k < c->shapes->count; k++)
-            if (!hlo_shape_compatible(c->shapes->v[k], i->operands[k]->shape))
-                return fail(d, "layout constraint %s for operand %d, which has shape %s",
-                            hlo_shape_text(a, c->shapes->v[k]), k,
-                            hlo_shape_text(a, i->operands[k]->shape));
-        return !(hlo_attr(i, HLO_ATTR_to_apply) && hlo_attr(i, HLO_ATTR_called_computations)) ||
-               fail(d, "custom-call has both to_apply and called_computations");
-    }
-    default:
+    int64_t n, m;
+    const struct hlo_shape *s = i->shape, *x = i->operands[0]->shape;
+    if (!hlo_shape_count(s, &n) || !hlo_shape_count(x, &m))
         return true;
-    }
+    return (hlo_is_array(x) && hlo_is_array(s) && n == m) ||
+           fail(d, "reshape from %s to %s, which has another number of elements", hlo_shape_text(a, x),
+                hlo_shape_text(a, s));
 }
+
+static bool check_dynamic_reshape(struct arena *a, struct hlo_instruction *i, struct diag *d)
+{
+    (void)a;
+    return i->operand_count - 1 == i->shape->rank ||
+           fail(d, "dynamic-reshape has %d sizes for a result of %d dimensions", i->operand_count - 1, i->shape->rank);
+}
+
+static bool check_filled_tuple(struct arena *a, struct hlo_instruction *i, struct diag *d)
+{
+    return (i->shape->type == HLO_TUPLE && i->shape->count) ||
+           fail(d, "%s has shape %s, expected a tuple with elements", hlo_op_name(i->opcode),
+                hlo_shape_text(a, i->shape));
+}
+
+static bool check_custom_call(struct arena *a, struct hlo_instruction *i, struct diag *d)
+{
+    const struct hlo_attr *c = hlo_attr(i, HLO_ATTR_operand_layout_constraints);
+    if (c && c->shapes->count != i->operand_count)
+        return fail(d, "%d operand layout constraints for %d operands", c->shapes->count, i->operand_count);
+    for (int k = 0; c && k < c->shapes->count; k++)
+        if (!hlo_shape_compatible(c->shapes->v[k], i->operands[k]->shape))
+            return fail(d, "layout constraint %s for operand %d, which has shape %s",
+                        hlo_shape_text(a, c->shapes->v[k]), k, hlo_shape_text(a, i->operands[k]->shape));
+    return !(hlo_attr(i, HLO_ATTR_to_apply) && hlo_attr(i, HLO_ATTR_called_computations)) ||
+           fail(d, "custom-call has both to_apply and called_computations");
+}
+
+#define INFERRED(rule) NULL
+#define STATED         NULL
+#define CHECKED(rule)  check_##rule
+#define VERIFIED(rule) NULL
+static bool (*const rules[HLO_OP_COUNT])(struct arena *a, struct hlo_instruction *i, struct diag *d) = {
+#define HLO_OP(id, spelling, operands, shape, required, optional) [HLO_OP_##id] = shape,
+#include "frontend/hlo/syntax/hlo_opcodes.def"
+#undef HLO_OP
+};
 
 static bool check_conditional(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
@@ -238,23 +203,15 @@ static bool check_conditional(struct arena *a, const struct hlo_instruction *i, 
     return true;
 }
 
-bool hlo_check_attrs(const struct hlo_instruction *i, struct diag *d)
-{
-    return check_attrs(i, d);
-}
-
 static bool check(struct arena *scratch, struct arena *a, struct hlo_instruction *i, struct diag *d)
 {
-    if (!check_operand_count(i, d) || !check_attrs(i, d))
+    if (!check_operand_count(i, d) || !hlo_check_attrs(i, d))
         return false;
     if (i->opcode == HLO_OP_CONDITIONAL && !check_conditional(scratch, i, d))
         return false;
     if (!i->shape && !(i->shape = hlo_infer(a, i, d)))
         return false;
-    if (i->opcode == HLO_OP_ASYNC_START || i->opcode == HLO_OP_ASYNC_UPDATE ||
-        i->opcode == HLO_OP_ASYNC_DONE)
-        return check_async(scratch, i, d);
-    return check_stated(scratch, i, d);
+    return !rules[i->opcode] || rules[i->opcode](scratch, i, d);
 }
 
 bool hlo_check_instruction(struct arena *a, struct hlo_instruction *i, struct diag *d)

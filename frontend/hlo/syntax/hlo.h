@@ -406,9 +406,18 @@ struct hlo_module {
 
 /* ---- facts about opcodes and attributes ---- */
 
+struct hlo_arity {
+    int count;
+    bool or_more;
+    bool any_type;        /* tuples and tokens too, not arrays only */
+    const char *expected; /* unless NULL, two at a time from `count` on: what they are */
+};
+
+enum { HLO_ATTR_ONE = 0x80 }; /* added to an attribute that is a list of exactly one entry */
+
 struct hlo_op_info {
     const char *name;
-    int operands;                       /* -1: any number */
+    struct hlo_arity operands;
     bool infers;                        /* the result's shape may be left out */
     const uint8_t *required, *optional; /* enum hlo_attr_id, ended by 0 */
 };

@@ -722,7 +722,9 @@ static const struct hlo_shape *infer_dimension_size(const struct inference *c)
 /* ---- the rules by opcode ---- */
 
 #define INFERRED(rule) infer_##rule
-#define STATED         infer_first
+#define STATED         NULL
+#define CHECKED(rule)  NULL
+#define VERIFIED(rule) NULL
 static const struct hlo_shape *(*const rules[HLO_OP_COUNT])(const struct inference *c) = {
 #define HLO_OP(id, spelling, operands, shape, required, optional) [HLO_OP_##id] = shape,
 #include "frontend/hlo/syntax/hlo_opcodes.def"

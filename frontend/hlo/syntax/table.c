@@ -3,15 +3,23 @@
 
 #include <string.h>
 
-#define A(id)          HLO_ATTR_##id,
-#define LIST(...)      ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
-#define ANY            (-1)
-#define INFERRED(rule) true
-#define STATED         false
+#define A(id)              HLO_ATTR_##id,
+#define ONE(id)            (int)HLO_ATTR_##id + HLO_ATTR_ONE,
+#define LIST(...)          ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
+#define TAKES(n)           n, .any_type = true
+#define SOME_ARRAYS(least) least, .or_more = true
+#define SOME(least)        least, .or_more = true, .any_type = true
+#define PAIRS              2, .or_more = true, .expected = "inputs and as many initial values"
+#define UPDATES            3, .or_more = true, .expected = "inputs, indices, and as many updates"
+#define INFERRED(rule)     true
+#define STATED             false
+#define CHECKED(rule)      false
+#define VERIFIED(rule)     false
+_Static_assert((int)HLO_ATTR_COUNT < HLO_ATTR_ONE, "HLO_ATTR_ONE is no part of an attribute's number");
 
 static const struct hlo_op_info ops[HLO_OP_COUNT] = {
 #define HLO_OP(id, spelling, operands, shape, required, optional)                                  \
-    [HLO_OP_##id] = {spelling, operands, shape, required, optional},
+    [HLO_OP_##id] = {spelling, {.count = operands}, shape, required, optional},
 #include "frontend/hlo/syntax/hlo_opcodes.def"
 #undef HLO_OP
 };
@@ -81,8 +89,8 @@ enum hlo_opcode hlo_op_find(const char *name, size_t size)
 static enum hlo_attr_id find_in(const uint8_t *list, const char *name, size_t size)
 {
     for (; *list; list++)
-        if (same(attrs[*list].name, name, size))
-            return (enum hlo_attr_id) * list;
+        if (same(attrs[*list % HLO_ATTR_ONE].name, name, size))
+            return (enum hlo_attr_id)(*list % HLO_ATTR_ONE);
     return HLO_ATTR_INVALID;
 }
 
@@ -105,7 +113,7 @@ enum hlo_attr_id hlo_attr_find(enum hlo_opcode op, const char *name, size_t size
 static bool contains(const uint8_t *list, enum hlo_attr_id id)
 {
     for (; *list; list++)
-        if (*list == id)
+        if (*list % HLO_ATTR_ONE == id)
             return true;
     return false;
 }

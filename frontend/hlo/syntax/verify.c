@@ -6,40 +6,9 @@
 
 /* ---- operands ---- */
 
-static const bool takes_anything[HLO_OP_COUNT] = { /* tuples and tokens too */
-    [HLO_OP_ADD_DEPENDENCY] = true,
-    [HLO_OP_AFTER_ALL] = true,
-    [HLO_OP_ALL_GATHER_DONE] = true,
-    [HLO_OP_ALL_REDUCE_DONE] = true,
-    [HLO_OP_ASYNC_DONE] = true,
-    [HLO_OP_ASYNC_START] = true,
-    [HLO_OP_ASYNC_UPDATE] = true,
-    [HLO_OP_CALL] = true,
-    [HLO_OP_COLLECTIVE_PERMUTE] = true,
-    [HLO_OP_COLLECTIVE_PERMUTE_DONE] = true,
-    [HLO_OP_COLLECTIVE_PERMUTE_START] = true,
-    [HLO_OP_CONDITIONAL] = true,
-    [HLO_OP_COPY] = true,
-    [HLO_OP_COPY_DONE] = true,
-    [HLO_OP_COPY_START] = true,
-    [HLO_OP_CUSTOM_CALL] = true,
-    [HLO_OP_DOMAIN] = true,
-    [HLO_OP_FUSION] = true,
-    [HLO_OP_GET_TUPLE_ELEMENT] = true,
-    [HLO_OP_INFEED] = true,
-    [HLO_OP_OPT_BARRIER] = true,
-    [HLO_OP_OUTFEED] = true,
-    [HLO_OP_RECV] = true,
-    [HLO_OP_RECV_DONE] = true,
-    [HLO_OP_SEND] = true,
-    [HLO_OP_SEND_DONE] = true,
-    [HLO_OP_TUPLE] = true,
-    [HLO_OP_WHILE] = true,
-};
-
 static bool check_operands(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
-    for (int k = 0; k < i->operand_count && !takes_anything[i->opcode]; k++)
+    for (int k = 0; k < i->operand_count && !hlo_op_info(i->opcode)->operands.any_type; k++)
         if (!hlo_is_array(i->operands[k]->shape))
             return fail(d, "operand %d is %s, expected an array", k, hlo_shape_text(a, i->operands[k]->shape));
     return true;
@@ -148,7 +117,21 @@ static bool same_structure(const struct hlo_shape *a, const struct hlo_shape *b)
     return true;
 }
 
-static bool check_slice(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+static bool verify_iota(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+{
+    int64_t k = hlo_attr_int(i, HLO_ATTR_iota_dimension);
+    return (hlo_is_array(i->shape) && k >= 0 && k < i->shape->rank) ||
+           fail(d, "iota_dimension is %lld in a result of shape %s", (long long)k, hlo_shape_text(a, i->shape));
+}
+
+static bool verify_same_dims(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+{
+    const struct hlo_shape *s = i->shape, *x = i->operands[0]->shape;
+    return hlo_same_dims(s, x) || fail(d, "the result has shape %s, the operand %s, expected the same dimensions",
+                                       hlo_shape_text(a, s), hlo_shape_text(a, x));
+}
+
+static bool verify_slice(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
     const struct hlo_shape *x = i->operands[0]->shape;
     const struct hlo_slices *s = hlo_attr(i, HLO_ATTR_slice)->slices;
@@ -171,7 +154,7 @@ static bool check_slice(struct arena *a, const struct hlo_instruction *i, struct
     return true;
 }
 
-static bool check_dynamic_slice(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+static bool verify_dynamic_slice(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
     const struct hlo_shape *x = i->operands[0]->shape;
     bool slice = i->opcode == HLO_OP_DYNAMIC_SLICE;
@@ -197,41 +180,31 @@ static bool check_dynamic_slice(struct arena *a, const struct hlo_instruction *i
     return true;
 }
 
+static bool verify_fusion(struct arena *a, const struct hlo_instruction *i, struct diag *d)
+{
+    const struct hlo_shape *r = hlo_attr_computation(i, HLO_ATTR_calls)->root->shape;
+    return same_structure(r, i->shape) || fail(d, "fusion has shape %s, its computation returns %s",
+                                                   hlo_shape_text(a, i->shape), hlo_shape_text(a, r));
+}
+
+#define INFERRED(rule) NULL
+#define STATED         NULL
+#define CHECKED(rule)  NULL
+#define VERIFIED(rule) verify_##rule
+static bool (*const rules[HLO_OP_COUNT])(struct arena *a, const struct hlo_instruction *i, struct diag *d) = {
+#define HLO_OP(id, spelling, operands, shape, required, optional) [HLO_OP_##id] = shape,
+#include "frontend/hlo/syntax/hlo_opcodes.def"
+#undef HLO_OP
+};
+
 static bool check_shape(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
-    const struct hlo_shape *s = i->shape;
-    const struct hlo_shape *x = i->operand_count ? i->operands[0]->shape : NULL;
-    switch (i->opcode) {
-    case HLO_OP_IOTA: {
-        int64_t k = hlo_attr_int(i, HLO_ATTR_iota_dimension);
-        return (hlo_is_array(s) && k >= 0 && k < s->rank) ||
-               fail(d, "iota_dimension is %lld in a result of shape %s", (long long)k,
-                    hlo_shape_text(a, s));
-    }
-    case HLO_OP_CONVERT:
-    case HLO_OP_REDUCE_PRECISION:
-    case HLO_OP_STOCHASTIC_CONVERT:
-        return hlo_same_dims(s, x) ||
-               fail(d, "the result has shape %s, the operand %s, expected the same dimensions",
-                    hlo_shape_text(a, s), hlo_shape_text(a, x));
-    case HLO_OP_SLICE:
-        return check_slice(a, i, d);
-    case HLO_OP_DYNAMIC_SLICE:
-    case HLO_OP_DYNAMIC_UPDATE_SLICE:
-        return check_dynamic_slice(a, i, d);
-    case HLO_OP_FUSION: {
-        const struct hlo_shape *r = hlo_attr_computation(i, HLO_ATTR_calls)->root->shape;
-        return same_structure(r, s) || fail(d, "fusion has shape %s, its computation returns %s",
-                                            hlo_shape_text(a, s), hlo_shape_text(a, r));
-    }
-    default:
-        break;
-    }
     if (!hlo_op_info(i->opcode)->infers)
-        return true;
+        return !rules[i->opcode] || rules[i->opcode](a, i, d);
     const struct hlo_shape *want = hlo_infer(a, i, d);
-    return want && (same_structure(want, s) || fail(d, "the result has shape %s, expected %s",
-                                                    hlo_shape_text(a, s), hlo_shape_text(a, want)));
+    return want && (same_structure(want, i->shape) ||
+                    fail(d, "the result has shape %s, expected %s", hlo_shape_text(a, i->shape),
+                         hlo_shape_text(a, want)));
 }
 
 static bool check_layout(struct arena *a, const struct hlo_module *m, struct diag *d)
@@ -287,7 +260,8 @@ bool hlo_verify(const struct hlo_module *m, struct diag *d)
     for (int k = 0; ok && k < m->count; k++)
         for (int j = 0; ok && j < m->computations[k]->count; j++) {
             struct hlo_instruction *i = m->computations[k]->instructions[j];
-            ok = check_operands(&a, i, d) && check_callees(&a, i, d) && check_shape(&a, i, d);
+            ok = check_operands(&a, i, d) && hlo_check_instruction(&a, i, d) && check_callees(&a, i, d) &&
+                 check_shape(&a, i, d);
             if (ok)
                 continue;
             fail_in(d, "instruction '%s' (%s) in '%s'", i->name, hlo_op_name(i->opcode),
