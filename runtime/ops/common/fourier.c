@@ -12,7 +12,6 @@
  *   out[k] = even[k] + e^(sign 2 pi i k / n) odd[k]
  */
 #include "runtime/ops/common/fourier.h"
-#include "runtime/kernels/kernels.h"
 
 #include <math.h>
 
@@ -44,20 +43,39 @@ static inline double complex times(double complex x, double complex y)
                  creal(x) * cimag(y) + cimag(x) * creal(y));
 }
 
-static int64_t min_factor(int64_t n)
+int64_t fourier_radix(int64_t n)
 {
+    if (n % 4 == 0)
+        return 4;
     for (int64_t p = 2; p * p <= n; p++)
         if (n % p == 0)
             return p;
     return n;
 }
 
-static int64_t largest_factor(int64_t n)
+int64_t fourier_max_radix(int64_t n)
 {
-    int64_t p = 1;
-    for (; n > 1; n /= p)
-        p = min_factor(n);
-    return p;
+    int64_t max = 1, p;
+    for (; n > 1; n /= p) {
+        p = fourier_radix(n);
+        max = p > max ? p : max;
+    }
+    return max;
+}
+
+void fourier_steps(enum fourier_type type, struct fourier_step *s, int64_t n, int64_t lines, void *re, void *im)
+{
+    for (int64_t left = n; left > 1; left /= (int64_t)s->radix) {
+        s->radix = (size_t)fourier_radix(left);
+        s->groups = (size_t)left / s->radix;
+        s->width = (size_t)(n / left * lines);
+        s->pitch = left == n ? s->pitch : s->width;
+        s->turn_step = s->length / (size_t)left;
+        kernels_get()->fourier_step[type](s);
+        void *to_re = re, *to_im = im;
+        s->re = re = s->to_re, s->im = im = s->to_im;
+        s->to_re = to_re, s->to_im = to_im;
+    }
 }
 
 static double complex turn(double half_turns)
@@ -127,7 +145,7 @@ static struct fourier *plan(struct work *w, int64_t n, int64_t lines, int sign, 
     if (most > MAX_NUMBERS / n)
         most = MAX_NUMBERS / n;
     *f = (struct fourier){.n = n, .sign = sign, .circle = circle, .lines.most = most > 1 ? most : 1};
-    if (largest_factor(n) > MAX_FACTOR && !plan_chirp(w, f))
+    if (fourier_max_radix(n) > MAX_FACTOR && !plan_chirp(w, f))
         return NULL;
     int64_t size = n * f->lines.most + APART;
     double *numbers = WORK(w, double, (f->chirp ? 2 : 4) * size);
@@ -168,12 +186,6 @@ double complex fourier_real(const struct fourier *f, int64_t count, int64_t line
     return CMPLX((even_re + (co * odd_re - si * odd_im)) / 2, (even_im + (co * odd_im + si * odd_re)) / 2);
 }
 
-static void swap(double **a, double **b)
-{
-    double *x = *a;
-    *a = *b, *b = x;
-}
-
 /* Numbers times c, and zeros up to the length of the convolution; those times the filter; and their first n times c. */
 static void convolve(struct fourier *f, int64_t count)
 {
@@ -211,16 +223,13 @@ void fourier_transform(struct fourier *f, int64_t count)
         (f->chirp ? convolve : transform_pairs)(f, count);
         return;
     }
-    int64_t radix;
-    for (int64_t left = f->n; left > 1; left /= radix) {
-        radix = left % 4 == 0 ? 4 : min_factor(left);
-        const size_t width = (size_t)(f->n / left * count);
-        kernels_get()->fourier_step[FOURIER_F64](&(struct fourier_step){
-            .re = f->lines.re, .im = f->lines.im, .to_re = f->to_re, .to_im = f->to_im, .turns = f->turns,
-            .sign = f->sign, .length = (size_t)f->circle, .radix = (size_t)radix, .groups = (size_t)(left / radix),
-            .width = width, .pitch = width, .turn_step = (size_t)(f->circle / left)});
-        swap(&f->lines.re, &f->to_re);
-        swap(&f->lines.im, &f->to_im);
+    struct fourier_step s = {.re = f->lines.re, .im = f->lines.im, .to_re = f->to_re, .to_im = f->to_im,
+                             .turns = f->turns, .sign = f->sign, .length = (size_t)f->circle, .pitch = (size_t)count};
+    fourier_steps(FOURIER_F64, &s, f->n, count, f->lines.re, f->lines.im);
+    if (s.re == f->to_re) {
+        double *re = f->lines.re, *im = f->lines.im;
+        f->lines.re = f->to_re, f->lines.im = f->to_im;
+        f->to_re = re, f->to_im = im;
     }
 }
 

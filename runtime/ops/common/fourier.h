@@ -6,6 +6,7 @@
 
 #include "runtime/ops/common/complex_number.h"
 #include "runtime/ops/common/numeric.h"
+#include "runtime/kernels/kernels.h"
 
 /* What transforms of one length share; not for several threads at a time. */
 struct fourier;
@@ -31,5 +32,15 @@ double complex fourier_real(const struct fourier *f, int64_t count, int64_t line
 
 /* The same of one line. */
 void fourier_line(struct fourier *f, const double complex *x, double complex *out);
+
+/*
+ * What transforms in FP32 use too (fourier_f32.h). A length's next factor, 4 where it divides it; and a step for each
+ * factor of n, for `lines` lines that lie side by side. s says where they are (re, im, pitch), where the first step's
+ * results go, and of the roots the length, turns and sign. Those of the second step go to re, im, and so in turn; the
+ * last ones are at s->re, s->im.
+ */
+int64_t fourier_radix(int64_t n);
+int64_t fourier_max_radix(int64_t n); /* of all of them */
+void fourier_steps(enum fourier_type type, struct fourier_step *s, int64_t n, int64_t lines, void *re, void *im);
 
 #endif

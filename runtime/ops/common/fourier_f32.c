@@ -8,7 +8,7 @@
  * are complex ones of half the length.
  */
 #include "runtime/ops/common/fourier_f32.h"
-#include "runtime/kernels/kernels.h"
+#include "runtime/ops/common/fourier.h"
 
 #include <math.h>
 
@@ -50,30 +50,17 @@ static int64_t at_most(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t radix_of(int64_t n)
-{
-    int64_t p = n % 4 == 0 ? 4 : 2;
-    while (p <= MAX_FACTOR && n % p)
-        p++;
-    return p;
-}
-
 static int steps_of(int64_t n)
 {
     int steps = 0;
-    for (; n > 1; n /= radix_of(n))
+    for (; n > 1; n /= fourier_radix(n))
         steps++;
     return steps;
 }
 
 bool fourier_f32_admits(int64_t n, enum fourier_kind kind)
 {
-    int64_t left = n, p;
-    if (n < 4 || n > MAX_LENGTH || (kind != FOURIER_COMPLEX && n % 2))
-        return false;
-    while (left > 1 && (p = radix_of(left)) <= MAX_FACTOR)
-        left /= p;
-    return left == 1;
+    return n >= 4 && n <= MAX_LENGTH && (kind == FOURIER_COMPLEX || n % 2 == 0) && fourier_max_radix(n) <= MAX_FACTOR;
 }
 
 /* ---- plans ---- */
@@ -177,16 +164,10 @@ struct fourier_f32 *fourier_f32_plan_across(struct work *w, int64_t n, int sign,
 /* Lines side by side, which are in neither of two places; the result is in one of these. */
 static struct planes steps(const struct roots *r, int sign, struct planes x, int64_t lines, const struct planes *places)
 {
-    int64_t radix;
-    for (int64_t left = r->n, to = 0; left > 1; left /= radix, to = 1 - to) {
-        radix = radix_of(left);
-        const int64_t width = r->n / left * lines;
-        kernels_get()->fourier_step[FOURIER_F32](&(struct fourier_step){
-            .re = x.re, .im = x.im, .to_re = places[to].re, .to_im = places[to].im, .turns = r->turns, .sign = sign,
-            .length = (size_t)r->n, .radix = (size_t)radix, .groups = (size_t)(left / radix), .width = (size_t)width,
-            .pitch = (size_t)(left == r->n ? x.pitch : width), .turn_step = (size_t)(r->n / left)});
-        x = places[to];
-    }
+    struct fourier_step s = {.re = x.re, .im = x.im, .to_re = places[0].re, .to_im = places[0].im, .turns = r->turns,
+                             .sign = sign, .length = (size_t)r->n, .pitch = (size_t)x.pitch};
+    fourier_steps(FOURIER_F32, &s, r->n, lines, places[1].re, places[1].im);
+    x = s.re == places[1].re ? places[1] : places[0];
     x.pitch = lines;
     return x;
 }
