@@ -192,7 +192,7 @@ static bool set_target(void *to, const char *v, struct diag *d)
     const struct machine *m = machine_find(v);
     char names[MACHINE_NAMES_SIZE];
     if (!m)
-        return fail(d, "--target takes %s, got '%s'", machine_names(names, ", ", " or "), v);
+        return fail(d, "--target takes %s, got '%s'", machine_names(names), v);
     c->target = m->name;
     c->options.strict_target = m->strict;
     return true;

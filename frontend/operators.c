@@ -5,6 +5,7 @@
 #include "frontend/driver.h"
 #include "frontend/onnx/importer.h"
 #include "neff/core/signature.h"
+#include "neff/isa/machine.h"
 #include "runtime/ops/common/elementwise.h"
 
 #include <stdio.h>
@@ -68,8 +69,7 @@ static bool print_versions(const struct schema *s, bool print)
 
 static void print_onnx(void)
 {
-    printf("| domain | operator | versions | types of the inputs | core operator | cpu, trn1, "
-           "trn2, inf2 |\n"
+    printf("| domain | operator | versions | types of the inputs | core operator | cpu, chips |\n"
            "| --- | --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < nschemas; i++) {
         const struct schema *s = &schemas[i];
@@ -107,7 +107,7 @@ static void print_cell(const char *text) /* a bar would end the cell */
 static void print_core(void)
 {
     char kinds[EW_TYPES];
-    printf("| operator | types of the operands | cpu | trn1, trn2, inf2 | meaning |\n"
+    printf("| operator | types of the operands | cpu | chips | meaning |\n"
            "| --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < OP_COUNT; i++) {
         enum op op = (enum op)i;
@@ -129,7 +129,13 @@ void print_operators(void)
         "that it does not cover run on GpSimd; `--explain` tells), *GpSimd* runs the plain "
         "routine, *control* is\n"
         "the program's own control flow, *its parts* is what the core operators that it is "
-        "composed of have.\n\n"
+        "composed of have.\n"
+        "Chips are");
+    for (int i = 0, n = 0; i < nmachines; i++)
+        if (machines[i].strict)
+            printf("%s %s", n++ ? "," : "", machines[i].name);
+    printf(
+        " (`--target`).\n\n"
         "The types of the inputs are those that any version of the operator admits, one entry "
         "an input; `T=` gives a\n"
         "name to the type, `T` is the same type again, `...` means any number of inputs alike, `-` "

@@ -39,12 +39,11 @@ static int of_concat(const struct node *n, dim_t *out, int depth)
     return at;
 }
 
-static bool constant_list(const struct value *v, int64_t *list, int n)
+static bool constant_number(const struct value *v, int64_t *x)
 {
-    if (!v || !v->constant || v->constant->kind != VK_TENSOR || tensor_count(v->constant) != n)
+    if (!v || !v->constant || v->constant->kind != VK_TENSOR || tensor_count(v->constant) != 1)
         return false;
-    for (int i = 0; i < n; i++)
-        list[i] = tensor_i64(v->constant, i);
+    *x = tensor_i64(v->constant, 0);
     return true;
 }
 
@@ -57,8 +56,8 @@ static bool sliced(const struct node *n, struct axis_walk *w)
 {
     int64_t start, axis = 0, step = 1;
     const struct type *x = &n->in[0]->type;
-    if (!constant_list(n->in[1], &start, 1) || (n->nin > 3 && n->in[3] && !constant_list(n->in[3], &axis, 1)) ||
-        (n->nin > 4 && n->in[4] && !constant_list(n->in[4], &step, 1)))
+    if (!constant_number(n->in[1], &start) || (n->nin > 3 && n->in[3] && !constant_number(n->in[3], &axis)) ||
+        (n->nin > 4 && n->in[4] && !constant_number(n->in[4], &step)))
         return false;
     axis += axis < 0 ? x->rank : 0;
     if (axis < 0 || axis >= x->rank || step == 0)

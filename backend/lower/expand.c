@@ -53,11 +53,9 @@ static struct ap of_rows(struct ap row)
     return row;
 }
 
-static void reduce(struct kernel_builder *k, enum op op, struct ap row, struct ap src, float scale)
+static void reduce(struct kernel_builder *k, enum op op, struct ap row, struct ap src)
 {
-    emit_tensor_reduce(k,
-                       (struct tensor_reduce){
-                           .dst = of_rows(row), .src = src, .axes = 1, .scale = scale, .op = op});
+    emit_tensor_reduce(k, (struct tensor_reduce){.dst = of_rows(row), .src = src, .axes = 1, .scale = 1, .op = op});
 }
 
 static void softmax(struct kernel_builder *k, const struct insn *n)
@@ -66,11 +64,11 @@ static void softmax(struct kernel_builder *k, const struct insn *n)
     struct ap max = tile(k, &src, true), sum = tile(k, &src, true), exps = tile(k, &src, false);
     struct ap biased = along(max, &src), sums = along(sum, &src);
     float factor = n->flt[FLT(softmax, factor)];
-    reduce(k, factor < 0 ? OP_min : OP_max, max, src, 1);
+    reduce(k, factor < 0 ? OP_min : OP_max, max, src);
     scalar(k, OP_mul, max, max, -factor);
     emit_activation(k, (struct activation){
                            .dst = exps, .src = src, .bias = biased, .factor = factor, .f = OP_exp});
-    reduce(k, OP_add, sum, exps, 1);
+    reduce(k, OP_add, sum, exps);
     if (n->imm[IMM(softmax, log)].base) {
         apply(k, OP_log, sum, sum);
         both(k, OP_sub, sum, max, sum);

@@ -2,14 +2,13 @@
 #include "passes/pads.h"
 
 /* Spatial attribute with a value per dim; `at` counts from the last two dims. */
-static void each(const struct node *n, const char *name, int spatial, int64_t otherwise,
-                 int64_t *out)
+static void each(const struct node *n, const char *name, int spatial, int64_t *out)
 {
     int count;
     const int64_t *v = attr_ints(&n->attrs, name, &count);
     for (int i = 0; i < 2; i++) {
         int at = i - (2 - spatial);
-        out[i] = at < 0 ? otherwise : v && at < count ? v[at] : otherwise;
+        out[i] = at >= 0 && v && at < count ? v[at] : 1;
     }
 }
 
@@ -53,9 +52,9 @@ bool pool_geometry(struct lowering *l, const struct node *n, struct pooling *p)
     p->channels = t->dims[p->last ? t->rank - 1 : 1];
     p->h = two ? t->dims[first] : 1, p->w = t->dims[first + two];
     p->oh = two ? y->dims[first] : 1, p->ow = y->dims[first + two];
-    each(n, "kernel_shape", p->spatial, 1, p->kernel);
-    each(n, "strides", p->spatial, 1, p->stride);
-    each(n, "dilations", p->spatial, 1, p->dilation);
+    each(n, "kernel_shape", p->spatial, p->kernel);
+    each(n, "strides", p->spatial, p->stride);
+    each(n, "dilations", p->spatial, p->dilation);
     dim_t steps[MAX_RANK];
     dense_steps(&l->p->dims, t->rank, t->dims, steps);
     p->image = steps[0];

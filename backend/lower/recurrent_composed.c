@@ -181,10 +181,10 @@ static struct ap gate(struct layer_builder *s, int first, int count)
 
 /* `count` columns of a place; a batch step of 0 repeats. */
 static struct ap at_place(struct layer_builder *s, const struct sequence_place *p, int var_time, dim_t step,
-                          int64_t first, int64_t count)
+                          int64_t count)
 {
     struct ap a = ap_slot(s->k->p, p->slot);
-    a.offset.base = dim_add(&s->k->p->dims, p->start, first);
+    a.offset.base = p->start;
     ap_move(s->k->p, &a, s->var_direction, p->direction);
     if (var_time >= 0)
         ap_move(s->k->p, &a, var_time, p->time);
@@ -252,7 +252,7 @@ static void gru_step(struct layer_builder *s)
     if (v->reset_after) {
         struct sequence_place bias = {.slot = v->reset_bias, .direction = v->hidden};
         if (v->reset_bias >= 0)
-            emit_copy(s->k, state(s, s->scratch), at_place(s, &bias, -1, 1, 0, v->hidden));
+            emit_copy(s->k, state(s, s->scratch), at_place(s, &bias, -1, 1, v->hidden));
         else
             emit_memset(s->k, (struct memset){.dst = state(s, s->scratch)});
         add_product(s, s->scratch, v->hidden, 0, s->h, &s->r[1]);
@@ -300,18 +300,18 @@ static void emit_time_loop(struct layer_builder *s, const int *tiles, const int 
     int var_time = kernel_loop(k, v->steps);
     for (int i = 0; v->lengths && i < v->cell->states; i++)
         emit_copy(k, state(s, old[i]), state(s, tiles[i]));
-    emit_copy(k, gate(s, 0, v->cell->gates), at_place(s, &v->projected, var_time, 1, 0, v->width));
+    emit_copy(k, gate(s, 0, v->cell->gates), at_place(s, &v->projected, var_time, 1, v->width));
     step_of(v)(s);
     int result = s->h;
     if (v->lengths) {
-        struct ap mask = at_place(s, &v->mask, var_time, 0, 0, v->hidden);
+        struct ap mask = at_place(s, &v->mask, var_time, 0, v->hidden);
         select_by(s, mask, state(s, s->scratch), state(s, s->h), state(s, zeros));
         for (int i = 0; i < v->cell->states; i++)
             select_by(s, mask, state(s, tiles[i]), state(s, tiles[i]), state(s, old[i]));
         result = s->scratch;
     }
     if (v->y.slot >= 0)
-        emit_copy(k, at_place(s, &v->y, var_time, 1, 0, v->hidden), state(s, result));
+        emit_copy(k, at_place(s, &v->y, var_time, 1, v->hidden), state(s, result));
     kernel_end_loop(k);
 }
 
@@ -334,7 +334,7 @@ static void emit_composed(struct lowering *l, const struct recurrent *v)
         if (v->lengths)
             old[i] = kernel_tile(&k, MEM_SBUF, DT_F32, s.tile, v->hidden);
         if (v->initial[i].slot >= 0)
-            emit_copy(&k, state(&s, tiles[i]), at_place(&s, &v->initial[i], -1, 1, 0, v->hidden));
+            emit_copy(&k, state(&s, tiles[i]), at_place(&s, &v->initial[i], -1, 1, v->hidden));
         else
             emit_memset(&k, (struct memset){.dst = state(&s, tiles[i])});
     }
@@ -346,7 +346,7 @@ static void emit_composed(struct lowering *l, const struct recurrent *v)
     emit_time_loop(&s, tiles, old, zeros);
     for (int i = 0; i < v->cell->states; i++)
         if (v->last[i].slot >= 0)
-            emit_copy(&k, at_place(&s, &v->last[i], -1, 1, 0, v->hidden), state(&s, tiles[i]));
+            emit_copy(&k, at_place(&s, &v->last[i], -1, 1, v->hidden), state(&s, tiles[i]));
     dim_t all = dim_mul(t, dim_mul(t, v->steps, v->batch), v->directions);
     kernel_of(&k)->flops = dim_mul(t, all, 2 * v->hidden * v->width);
     kernel_of(&k)->bytes = dim_mul(t, all, 4 * (v->hidden + v->width));

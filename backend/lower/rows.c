@@ -39,9 +39,9 @@ void rows_together(struct rows *r, const struct machine *m)
 }
 
 /* The rows of this tile: over partitions, at r->at. */
-static struct cover row_cover(const struct rows *r, int first, int last)
+static struct cover row_cover(const struct rows *r, int last)
 {
-    struct cover c = cover_of(first, last, r->var_outer, r->tile);
+    struct cover c = cover_of(0, last, r->var_outer, r->tile);
     c.at = r->at;
     c.every = r->tiles > 1 ? r->tiles * r->tile : 0;
     return c;
@@ -88,7 +88,7 @@ void rows_covers(const struct rows *r, struct epilogue *e)
     e->ncovers = 0;
     if (r->first > 0)
         e->covers[e->ncovers++] = r->strided ? cover_of(0, r->first - 1, r->var_outer, 0)
-                                             : row_cover(r, 0, r->first - 1);
+                                             : row_cover(r, r->first - 1);
     if (r->strided)
         e->covers[e->ncovers++] = cover_of(r->last + 1, r->rank - 1, r->var_inner, r->tile);
     e->covers[e->ncovers++] = cover_of(r->first, r->last, -1, r->n);
@@ -105,7 +105,7 @@ struct ap rows_pattern(struct lowering *l, const struct rows *r, int slot, const
         ap_move(l->p, &a, r->var_outer, outer);
         ap_push_tile(l->p, &a, inner, r->tile, r->var_inner, r->inner);
     } else {
-        struct cover c = row_cover(r, 0, 0);
+        struct cover c = row_cover(r, 0);
         cover_push(l->p, &a, &c, outer, r->outer);
     }
     ap_push(&a, n, r->n);
@@ -130,7 +130,7 @@ struct ap rows_on_tile(struct kernel_builder *k, const struct rows *r, int tile)
     if (r->strided) {
         ap_clip(k->p, &a, 0, r->var_inner, r->tile, r->inner);
     } else {
-        struct cover c = row_cover(r, 0, 0);
+        struct cover c = row_cover(r, 0);
         cover_clip(k->p, &a, 0, &c, r->outer);
     }
     return a;

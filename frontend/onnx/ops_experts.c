@@ -245,16 +245,16 @@ static bool layer_fits(const struct experts *e, const struct layer_inputs *in, d
 }
 
 /* Columns of fc1: those of the hidden layer, twice where the gate and what it gates stand in one. */
-static bool hidden_columns(const struct experts *e, int input, dim_t *columns, dim_t *hidden)
+static bool hidden_columns(const struct experts *e, dim_t *columns, dim_t *hidden)
 {
     int rank;
     struct onnx_node *n = e->n;
     bool twice = e->gated && !e->fc3.weight;
-    if (!b_rank(n, n->in[input], "'fc1_experts_weights'", &rank))
+    if (!b_rank(n, n->in[2], "'fc1_experts_weights'", &rank))
         return false;
     if (rank != 3)
         return NODE_ERROR(n, "'fc1_experts_weights' has rank %d, expected 3", rank);
-    *columns = n->in[input]->type.dims[1];
+    *columns = n->in[2]->type.dims[1];
     *hidden = twice ? dim_floordiv(&n->b->g->dims, *columns, 2) : *columns;
     return !twice || b_require(n->b, GUARD_MULTIPLE, *columns, 2, "rows of 'fc1_experts_weights', gates and values");
 }
@@ -282,7 +282,7 @@ bool lower_moe(struct onnx_node *n)
     e.fc2 = (struct expert_layer){n->in[4], b_in(n, 5), NULL, NULL, 0, 0};
     e.fc3 = (struct expert_layer){b_in(n, 6), b_in(n, 7), NULL, NULL, 0, 0};
     dim_t width = n->in[0]->type.dims[n->in[0]->type.rank - 1];
-    return hidden_columns(&e, 2, &columns, &hidden) && layer_fits(&e, &fc1, columns, width) &&
+    return hidden_columns(&e, &columns, &hidden) && layer_fits(&e, &fc1, columns, width) &&
            layer_fits(&e, &fc2, width, hidden) && layer_fits(&e, &fc3, hidden, width) && mix(&e, false);
 }
 
@@ -369,7 +369,7 @@ bool lower_qmoe(struct onnx_node *n)
             return NODE_ERROR(n, "input %d is given, which weights of 'quant_type' int do not have", i);
     e.fc3.weight = b_in(n, 8);
     dim_t width = n->in[0]->type.dims[n->in[0]->type.rank - 1];
-    return hidden_columns(&e, 2, &columns, &hidden) && quantized_layer(&e, &fc1, columns, width, &e.fc1) &&
+    return hidden_columns(&e, &columns, &hidden) && quantized_layer(&e, &fc1, columns, width, &e.fc1) &&
            quantized_layer(&e, &fc2, width, hidden, &e.fc2) && quantized_layer(&e, &fc3, hidden, width, &e.fc3) &&
            mix(&e, true);
 }

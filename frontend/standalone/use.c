@@ -375,9 +375,9 @@ static void add_recurrence(struct used *u, const struct insn *n)
         use_add_every_block(u);
         return;
     }
-    use_add_columns(u, width < block ? width : block, GEMM_F32);
+    use_add_columns(u, width < block ? width : block);
     if (width > block && width % block)
-        use_add_columns(u, width % block, GEMM_F32);
+        use_add_columns(u, width % block);
 }
 
 /* Which of the forms of conv.inc; others have one for all. */

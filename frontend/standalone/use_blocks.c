@@ -185,10 +185,10 @@ void use_add_tile(struct used *u, int64_t rows, int64_t columns, enum gemm_type 
     add_tiles(u, &of_rows, &of_columns, type);
 }
 
-void use_add_columns(struct used *u, int64_t columns, enum gemm_type type)
+void use_add_columns(struct used *u, int64_t columns)
 {
     const struct lengths any = {.open = true}, all = {.most = columns};
-    add_tiles(u, &any, &all, type);
+    add_tiles(u, &any, &all, GEMM_F32);
 }
 
 void use_add_every_block(struct used *u)

@@ -12,7 +12,7 @@
 void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, bool exchanged);
 void use_add_tile(struct used *u, int64_t rows, int64_t columns, enum gemm_type type);
 /* Of tiles of so many columns and any rows. */
-void use_add_columns(struct used *u, int64_t columns, enum gemm_type type);
+void use_add_columns(struct used *u, int64_t columns);
 /* Of f32, whatever the tiles are. */
 void use_add_every_block(struct used *u);
 

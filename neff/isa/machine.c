@@ -44,15 +44,14 @@ const struct machine *machine_find(const char *name)
     return NULL;
 }
 
-const char *machine_names(char text[static MACHINE_NAMES_SIZE], const char *between,
-                          const char *before_last)
+const char *machine_names(char text[static MACHINE_NAMES_SIZE])
 {
     size_t n = 0;
     for (int i = 0; i < nmachines && n < MACHINE_NAMES_SIZE; i++)
         n += (size_t)snprintf(text + n, MACHINE_NAMES_SIZE - n, "%s%s",
                               i == 0               ? ""
-                              : i == nmachines - 1 ? before_last
-                                                   : between,
+                              : i == nmachines - 1 ? " or "
+                                                   : ", ",
                               machines[i].name);
     return text;
 }

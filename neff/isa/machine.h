@@ -45,9 +45,8 @@ static inline uint32_t machine_bit(const struct machine *m)
 }
 const struct machine *machine_find(const char *name); /* NULL when unknown */
 #define MACHINE_NAMES_SIZE 64
-/* All names, for messages and help texts: "cpu|trn1|...", "cpu, trn1 or ...", by what stands between them. */
-const char *machine_names(char text[static MACHINE_NAMES_SIZE], const char *between,
-                          const char *before_last);
+/* All names, for messages: "cpu, trn1 or ..." */
+const char *machine_names(char text[static MACHINE_NAMES_SIZE]);
 const struct timing *machine_timing(const struct machine *m);
 
 #endif

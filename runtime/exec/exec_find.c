@@ -27,7 +27,7 @@ static bool same_length(struct binding *b, const struct bound_insn *i, int n, in
 
 bool prepare_eight(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    if (!only_numbers(b, i, insn) || !separate_rows(b, i, 1))
+    if (!only_numbers(b, i, insn) || !separate_rows(b, i))
         return false;
     if (i->op == INSN_max8)
         return has_elements(b, i, AP(max8, dst), EIGHT);
@@ -66,7 +66,7 @@ static void max8_row(struct worker *me, const struct bound_insn *i, const struct
 
 void exec_max8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, max8_row);
+    run_separate(me, i, max8_row);
 }
 
 /* Where v is in the row, from element `from` on; -1: nowhere. */
@@ -106,7 +106,7 @@ static void find_row(struct worker *me, const struct bound_insn *i, const struct
 
 void exec_nc_find_index8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, find_row);
+    run_separate(me, i, find_row);
 }
 
 static void replace_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
@@ -141,7 +141,7 @@ static void replace_row(struct worker *me, const struct bound_insn *i, const str
 
 void exec_nc_match_replace8(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, replace_row);
+    run_separate(me, i, replace_row);
 }
 
 /* ---- statistics ---- */
@@ -149,7 +149,7 @@ void exec_nc_match_replace8(struct worker *me, const struct bound_insn *i)
 bool prepare_statistics(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     const struct operand *src = &i->o[AP(bn_aggr, src)];
-    if (!only_numbers(b, i, insn) || !separate_rows(b, i, 1))
+    if (!only_numbers(b, i, insn) || !separate_rows(b, i))
         return false;
     if (i->op == INSN_bn_stats6)
         return has_elements(b, i, AP(bn_stats6, dst), 6);
@@ -180,7 +180,7 @@ static void stats6_row(struct worker *me, const struct bound_insn *i, const stru
 
 void exec_bn_stats6(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, stats6_row);
+    run_separate(me, i, stats6_row);
 }
 
 static void aggregate_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
@@ -205,14 +205,14 @@ static void aggregate_row(struct worker *me, const struct bound_insn *i, const s
 
 void exec_bn_aggr(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, aggregate_row);
+    run_separate(me, i, aggregate_row);
 }
 
 /* ---- sequence_bounds ---- */
 
 bool prepare_bounds(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    return only_numbers(b, i, insn) && separate_rows(b, i, 1) &&
+    return only_numbers(b, i, insn) && separate_rows(b, i) &&
            same_length(b, i, AP(sequence_bounds, starts), AP(sequence_bounds, src)) &&
            same_length(b, i, AP(sequence_bounds, ends), AP(sequence_bounds, src));
 }
@@ -238,5 +238,5 @@ static void bounds_row(struct worker *me, const struct bound_insn *i, const stru
 
 void exec_sequence_bounds(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, bounds_row);
+    run_separate(me, i, bounds_row);
 }

@@ -30,7 +30,7 @@ static float random_unit(uint64_t seed, uint64_t place)
 bool prepare_random(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     const struct operand *dst = &i->o[DST], *src = &i->o[AP(dropout, src)];
-    if (!only_numbers(b, i, insn) || !separate_rows(b, i, 1))
+    if (!only_numbers(b, i, insn) || !separate_rows(b, i))
         return false;
     if (i->op == INSN_dropout && src->count[src->rank - 1] != dst->count[dst->rank - 1])
         return fail(b->d, "dropout: rows of %lld elements into rows of %lld",
@@ -63,7 +63,7 @@ static void random_row(struct worker *me, const struct bound_insn *i, const stru
 
 void exec_random(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, random_row);
+    run_separate(me, i, random_row);
 }
 
 static void dropout_row(struct worker *me, const struct bound_insn *i, const struct separate_row *r)
@@ -81,5 +81,5 @@ static void dropout_row(struct worker *me, const struct bound_insn *i, const str
 
 void exec_dropout(struct worker *me, const struct bound_insn *i)
 {
-    run_separate(me, i, 1, dropout_row);
+    run_separate(me, i, dropout_row);
 }

@@ -91,9 +91,9 @@ static bool is_value(const struct step_finder *f, const struct operand *o)
     return (f->is_now && same_place(o, &f->now)) || (f->is_half && same_place(o, &f->half));
 }
 
-static bool add_step_of(struct step_finder *f, enum gemm_step_kind kind, int dtype, const struct operand *o, int tile)
+static bool add_step_of(struct step_finder *f, enum gemm_step_kind kind, int dtype, const struct operand *o)
 {
-    if (!add_step(f, kind, o, tile))
+    if (!add_step(f, kind, o, -1))
         return false;
     f->s->at[f->s->n - 1].f16 = dtype == DT_F16;
     return true;
@@ -105,7 +105,7 @@ static bool take_value(struct step_finder *f, const struct operand *o)
     if (f->is_now && same_place(o, &f->now))
         return true;
     f->is_now = false;
-    return USED(SHORT_STEPS) && add_step_of(f, STEP_ROUND, f->half.dtype, NULL, -1);
+    return USED(SHORT_STEPS) && add_step_of(f, STEP_ROUND, f->half.dtype, NULL);
 }
 
 /* A result of the steps so far is no operand from outside: its blocks are not there yet. */
@@ -132,7 +132,7 @@ static bool add_operand(struct step_finder *f, bool adds, const struct operand *
                                : adds             ? STEP_ADD_SHORT
                                                   : STEP_MULTIPLY_SHORT;
     return is_stepped(o->dtype, true) && o->step[1] == 1 && from_outside(f, ap) &&
-           add_step_of(f, kind, o->dtype, o, -1);
+           add_step_of(f, kind, o->dtype, o);
 }
 
 /* What was written before may be written again, each element in its place: the order stays. */

@@ -180,10 +180,10 @@ static void append(struct quick_maker *m, const struct quick_region *of)
     m->q->count += of->count;
 }
 
-static void add_branch(struct quick_maker *m, uint16_t code, int32_t holds, int jump)
+static void add_branch(struct quick_maker *m, uint16_t code, int32_t holds)
 {
     struct quick_line *line = add(m, 1);
-    *line = (struct quick_line){.op = {.code = code, .jump = jump}};
+    *line = (struct quick_line){.op.code = code};
     for (int n = 0; n < QUICK_OPERANDS; n++)
         line->place[n].slot = n == QUICK_C ? holds : QUICK_NOTHING;
     line->bytes[QUICK_C] = 1;
@@ -217,14 +217,14 @@ struct quick_region *quick_loop(const struct context *c, struct bound *b, int te
                                  .nmoved = y->nmoved, .moved = y->moved, .home = y->home,
                                  .carried = c->m->p->regions[body].params, .ncarried = c->m->p->regions[body].nparams};
     append(&m, t);
-    add_branch(&m, QUICK_unless, holds, 0);
+    add_branch(&m, QUICK_unless, holds);
     m.q->body = m.q->count;
     append(&m, y);
     m.q->moves = m.q->count;
     add_moves(&m, each, room);
     m.q->test = m.q->count;
     append(&m, t);
-    add_branch(&m, QUICK_again, holds, 0);
+    add_branch(&m, QUICK_again, holds);
     finish(&m);
     return m.q;
 }

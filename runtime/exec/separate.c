@@ -1,13 +1,13 @@
 #include "runtime/exec/separate.h"
 
-bool separate_rows(struct binding *b, const struct bound_insn *i, int inner)
+bool separate_rows(struct binding *b, const struct bound_insn *i)
 {
     const struct insn_info *info = insn_info(i->op);
     int rank = 0;
     for (int n = 0; n < i->nops; n++)
         rank = i->o[n].mem && i->o[n].rank > rank ? i->o[n].rank : rank;
-    if (rank < inner)
-        return fail(b->d, "%s: operands of rank %d, expected %d or more", info->name, rank, inner);
+    if (rank < 1)
+        return fail(b->d, "%s: operands of rank %d, expected 1 or more", info->name, rank);
     for (int n = 0; n < i->nops; n++) {
         if (!i->o[n].mem)
             continue;
@@ -15,10 +15,10 @@ bool separate_rows(struct binding *b, const struct bound_insn *i, int inner)
             return fail(b->d, "%s: operand '%s' has rank %d, expected %d", info->name,
                         info->ap[n].name, i->o[n].rank, rank);
         for (int c = 0; c < i->o[n].nclips; c++)
-            if (i->o[n].clips[c].dim >= rank - inner)
+            if (i->o[n].clips[c].dim >= rank - 1)
                 return fail(b->d, "%s: operand '%s' is cut along its rows", info->name,
                             info->ap[n].name);
-        for (int d = 0; d < rank - inner; d++)
+        for (int d = 0; d < rank - 1; d++)
             if (i->o[n].count[d] != i->o->count[d] &&
                 (i->o[n].count[d] != 1 || info->ap[n].access != 'r'))
                 return fail(b->d, "%s: operand '%s' counts %lld in dim %d, expected %lld",
@@ -28,9 +28,9 @@ bool separate_rows(struct binding *b, const struct bound_insn *i, int inner)
     return true;
 }
 
-void run_separate(struct worker *me, const struct bound_insn *i, int inner, separate_fn row)
+void run_separate(struct worker *me, const struct bound_insn *i, separate_fn row)
 {
-    int rank = i->o->rank, outer = rank - inner;
+    int rank = i->o->rank, outer = rank - 1;
     int64_t count[MAX_AP_RANK] = {0}, of[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
     struct separate_row r = {.number = 0};
     for (int n = 0; n < i->nops; n++) {

@@ -1,16 +1,14 @@
 /*
- * Rows of instructions whose operands' rows have lengths of their own: max8, local_gather.
+ * Rows of instructions whose operands' rows have lengths of their own: max8, dropout.
  */
 #ifndef RUNTIME_EXEC_SEPARATE_H
 #define RUNTIME_EXEC_SEPARATE_H
 
 #include "runtime/exec/engine.h"
 
-/*
- * The operands have the same rank and, but for the last `inner` dims, the same counts or 1, which
- * repeats. Fails naming the operand.
- */
-bool separate_rows(struct binding *b, const struct bound_insn *i, int inner);
+/* The operands have the same rank and, but for the last dim, the same counts or 1, which repeats. Fails naming the
+ * operand. */
+bool separate_rows(struct binding *b, const struct bound_insn *i);
 
 /* Where a row is: the operands' addresses (absent ones NULL), what their last dims count, and the
  * number of the row. */
@@ -21,8 +19,8 @@ struct separate_row {
 };
 typedef void (*separate_fn)(struct worker *me, const struct bound_insn *i,
                             const struct separate_row *r);
-/* Calls `row` for every combination of the dims before the last `inner` ones. */
-void run_separate(struct worker *me, const struct bound_insn *i, int inner, separate_fn row);
+/* Calls `row` for every combination of the dims before the last one. */
+void run_separate(struct worker *me, const struct bound_insn *i, separate_fn row);
 
 /* Element k of the row of operand n. */
 static inline float separate_load(const struct bound_insn *i, const struct separate_row *r, int n,

@@ -33,7 +33,7 @@ static bool set_target(void *to, const char *text, struct diag *d)
     a->machine = machine_find(text);
     char names[MACHINE_NAMES_SIZE];
     return a->machine ||
-           fail(d, "--target takes %s, got '%s'", machine_names(names, ", ", " or "), text);
+           fail(d, "--target takes %s, got '%s'", machine_names(names), text);
 }
 
 static bool add_shape(void *to, const char *text, struct diag *d)

@@ -418,12 +418,10 @@ static void set_computation(struct build *b, enum hlo_attr_id id, struct hlo_com
         a->computation = c;
 }
 
-static bool called(struct build *b, size_t want, struct hlo_computation **v)
+static bool calls_two(struct build *b)
 {
-    if (b->p->n_called_computation_ids != want)
-        return fail(b->r->d, "%s calls %zu computations, expected %zu", hlo_op_name(b->i->opcode),
-                    b->p->n_called_computation_ids, want);
-    return v != NULL || !want;
+    size_t n = b->p->n_called_computation_ids;
+    return n == 2 || fail(b->r->d, "%s calls %zu computations, expected 2", hlo_op_name(b->i->opcode), n);
 }
 
 static bool read_callees(struct build *b)
@@ -441,7 +439,7 @@ static bool read_callees(struct build *b)
     struct hlo_computations list = {(int)n, v};
     if (op == HLO_OP_CONDITIONAL) {
         bool two = b->i->operand_count && b->i->operands[0]->shape->type == HLO_PRED;
-        if (two && !called(b, 2, v))
+        if (two && !calls_two(b))
             return false;
         if (two) {
             set_computation(b, HLO_ATTR_true_computation, v[0]);
@@ -450,7 +448,7 @@ static bool read_callees(struct build *b)
             set_pointer(b, HLO_ATTR_branch_computations, &list, sizeof list);
         }
     } else if (op == HLO_OP_WHILE || op == HLO_OP_SELECT_AND_SCATTER) {
-        if (!called(b, 2, v))
+        if (!calls_two(b))
             return false;
         set_computation(b, op == HLO_OP_WHILE ? HLO_ATTR_body : HLO_ATTR_select, v[0]);
         set_computation(b, op == HLO_OP_WHILE ? HLO_ATTR_condition : HLO_ATTR_scatter, v[1]);

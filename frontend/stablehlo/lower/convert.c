@@ -519,11 +519,11 @@ static bool check_returns(struct sh_convert *c, const struct mlir_op *f, const s
     return true;
 }
 
-/* A text attribute of an argument, or "". */
-static const char *argument_text(const struct mlir_op *f, int k, const char *key)
+/* Which of JAX's global constants an argument is, or "". */
+static const char *global_constant(const struct mlir_op *f, int k)
 {
     const struct mlir_attr *a = mlir_attr(f, "arg_attrs");
-    return a && a->kind == MA_ARRAY && k < a->count ? mlir_text(mlir_field(a->items[k], key)) : "";
+    return a && a->kind == MA_ARRAY && k < a->count ? mlir_text(mlir_field(a->items[k], "jax.global_constant")) : "";
 }
 
 /* The name in its location, which is the program's name for it, or that in the text. */
@@ -549,7 +549,7 @@ static struct hlo_computation *convert_function(struct sh_convert *c, struct sh_
     c->op = NULL;
     begin(c, &s, f->name, true);
     for (int k = 0, n = 0; k < b->arg_count && !diag_failed(c->d); k++) {
-        const char *name = argument_text(f->op, k, "jax.global_constant");
+        const char *name = global_constant(f->op, k);
         bool platform = !outer && !strcmp(name, "_platform_index");
         const struct hlo_shape *shape = sh_shape(c, b->args[k]->type);
         c->argument = argument_name(b->args[k]);
@@ -575,7 +575,7 @@ void sh_donors(struct sh_convert *c, const struct sh_function *f)
         return;
     to->v = ARENA_ARRAY(c->arena, struct hlo_alias, b->arg_count + 1);
     for (int k = 0, n = 0; k < b->arg_count && k < attrs->count; k++) {
-        if (!strcmp(argument_text(f->op, k, "jax.global_constant"), "_platform_index"))
+        if (!strcmp(global_constant(f->op, k), "_platform_index"))
             continue;
         const struct mlir_attr *donor = mlir_field(attrs->items[k], "jax.buffer_donor");
         if (mlir_field(attrs->items[k], "tf.aliasing_output") || (donor && donor->i))
@@ -623,7 +623,7 @@ void sh_learn_names(struct sh_convert *c, const char *callee, struct hlo_instruc
     if (!b || strncmp(callee, "_wrapped_jax_export", 19))
         return;
     for (int k = 0; k < b->arg_count; k++) {
-        const char *size = argument_text(f->op, k, "jax.global_constant");
+        const char *size = global_constant(f->op, k);
         const char *name = argument_name(b->args[k]);
         if (is_identifier(size))
             name_size(c, in[k], size);

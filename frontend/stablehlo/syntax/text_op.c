@@ -170,10 +170,9 @@ static bool generic(struct text *t, struct mlir_op *op)
 
 /* ---- modules and functions ---- */
 
-static void set(struct text *t, struct mlir_op *op, const char *key, enum mlir_attr_kind kind,
-                const char *text)
+static void set_string(struct text *t, struct mlir_op *op, const char *key, const char *text)
 {
-    struct mlir_attr *a = mlir_attr_new(t->arena, kind);
+    struct mlir_attr *a = mlir_attr_new(t->arena, MA_STRING);
     a->text = text;
     a->size = strlen(text);
     mlir_dict_set(t->arena, &op->attrs, key, a);
@@ -203,7 +202,7 @@ static bool module(struct text *t, struct mlir_op *op)
         const char *name = symbol_name(t);
         if (!name)
             return false;
-        set(t, op, "sym_name", MA_STRING, name);
+        set_string(t, op, "sym_name", name);
     }
     if (text_word(t, "attributes") && !text_dict(t, &op->attrs))
         return false;
@@ -306,9 +305,9 @@ static bool function_head(struct text *t, struct mlir_op *op, struct op_signatur
             visibility = visibilities[k];
     if (!(name = symbol_name(t)) || !arguments(t, s, args, count) || !results(t, s))
         return false;
-    set(t, op, "sym_name", MA_STRING, name);
+    set_string(t, op, "sym_name", name);
     if (visibility)
-        set(t, op, "sym_visibility", MA_STRING, visibility);
+        set_string(t, op, "sym_visibility", visibility);
     struct mlir_type *f = arena_alloc(t->arena, sizeof *f);
     f->kind = MT_FUNCTION;
     f->types = s->types;

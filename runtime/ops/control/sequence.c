@@ -112,9 +112,9 @@ bool infer_optional_has(struct infer *f)
 
 /* ---- sequences ---- */
 
-static bool is_sequence(struct op_call *c, int i)
+static bool takes_sequence(struct op_call *c)
 {
-    return c->in[i]->kind == VK_SEQUENCE || fail(c->env->d, "operand %d is not a sequence", i);
+    return c->in[0]->kind == VK_SEQUENCE || fail(c->env->d, "operand 0 is not a sequence");
 }
 
 /* A new sequence of n items in place of result 0, with the operand's element type. */
@@ -191,7 +191,7 @@ static bool edited(struct op_call *c, int64_t at, int64_t skip, const struct ten
 bool eval_sequence_insert(struct op_call *c)
 {
     int64_t at;
-    return is_sequence(c, 0) &&
+    return takes_sequence(c) &&
            read_position(c, 2, c->in[0]->nitems, c->in[0]->nitems, true, &at) &&
            edited(c, at, -1, c->in[1]);
 }
@@ -199,7 +199,7 @@ bool eval_sequence_insert(struct op_call *c)
 bool eval_sequence_erase(struct op_call *c)
 {
     int64_t at;
-    if (!is_sequence(c, 0))
+    if (!takes_sequence(c))
         return false;
     if (c->in[0]->nitems == 0)
         return fail(c->env->d, "the sequence is empty, there is nothing to erase");
@@ -210,13 +210,13 @@ bool eval_sequence_erase(struct op_call *c)
 bool eval_sequence_at(struct op_call *c)
 {
     int64_t at;
-    return is_sequence(c, 0) && read_position(c, 1, c->in[0]->nitems, 0, false, &at) &&
+    return takes_sequence(c) && read_position(c, 1, c->in[0]->nitems, 0, false, &at) &&
            tensor_copy(c->out[0], &c->in[0]->items[at], c->env->d);
 }
 
 bool eval_sequence_length(struct op_call *c)
 {
-    if (!is_sequence(c, 0))
+    if (!takes_sequence(c))
         return false;
     dtype_store_i64(c->out[0]->dtype, c->out[0]->data, 0, c->in[0]->nitems);
     return true;
@@ -339,7 +339,7 @@ bool eval_concat_from_sequence(struct op_call *c)
     const struct tensor *s = c->in[0];
     bool new_axis = attr_int(c->attrs, "new_axis", 0) != 0;
     int64_t axis = attr_int(c->attrs, "axis", 0), total = 0, from = 0, dims[MAX_RANK];
-    if (!is_sequence(c, 0))
+    if (!takes_sequence(c))
         return false;
     if (s->nitems == 0)
         return fail(c->env->d, "the sequence is empty, its elements have no shape");

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool index_type(struct infer *f, int i)
+static bool index_type(struct infer *f)
 {
-    if (dtype_is_int(f->in[i].dtype))
+    if (dtype_is_int(f->in[1].dtype))
         return true;
-    return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[i].dtype));
+    return fail(f->d, "indices are %s, expected integers", dtype_name(f->in[1].dtype));
 }
 
 /* ---- gather ---- */
@@ -42,7 +42,7 @@ bool infer_gather(struct infer *f)
     const struct type *x = &f->in[0], *at = &f->in[1];
     struct type out = *x;
     int axis;
-    if (!index_type(f, 1))
+    if (!index_type(f))
         return false;
     if (x->rank < 0 || at->rank < 0)
         return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);
@@ -121,7 +121,7 @@ bool infer_gather_elements(struct infer *f)
 {
     const struct type *x = &f->in[0];
     int axis;
-    if (!index_type(f, 1))
+    if (!index_type(f))
         return false;
     if (x->rank >= 0 && f->in[1].rank >= 0 && x->rank != f->in[1].rank)
         return fail(f->d, "indices have rank %d, expected %d", f->in[1].rank, x->rank);
@@ -242,7 +242,7 @@ bool infer_gather_nd(struct infer *f)
     const struct type *x = &f->in[0], *at = &f->in[1];
     int64_t batch = attr_int(f->attrs, "batch_dims", 0);
     struct type out = *x;
-    if (!index_type(f, 1))
+    if (!index_type(f))
         return false;
     if (x->rank < 0 || at->rank < 0 || (at->rank > 0 && !dim_is_const(at->dims[at->rank - 1])))
         return infer_out(f, 0, x->dtype, RANK_UNKNOWN, NULL);

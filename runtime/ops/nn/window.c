@@ -2,19 +2,17 @@
 
 #include <string.h>
 
-/* The attribute's value for each spatial dim, or `otherwise` for all. */
-static bool each_dim(const struct window *w, const struct attrs *as, const char *name,
-                     int64_t otherwise, int64_t min, dim_t *out, struct diag *d)
+/* The attribute's value for each spatial dim, or 1 for all. */
+static bool each_dim(const struct window *w, const struct attrs *as, const char *name, dim_t *out, struct diag *d)
 {
     int n;
     const int64_t *v = attr_ints(as, name, &n);
     if (v && n != w->n)
         return fail(d, "%s has %d values, expected %d, one for each spatial dim", name, n, w->n);
     for (int i = 0; i < w->n; i++) {
-        out[i] = v ? v[i] : otherwise;
-        if (out[i] < min || out[i] > INT32_MAX)
-            return fail(d, "%s has %lld, expected at least %lld", name, (long long)out[i],
-                        (long long)min);
+        out[i] = v ? v[i] : 1;
+        if (out[i] < 1 || out[i] > INT32_MAX)
+            return fail(d, "%s has %lld, expected at least 1", name, (long long)out[i]);
     }
     return true;
 }
@@ -57,9 +55,9 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
     w->short_of = -1;
     memset(w->begin, 0, sizeof w->begin);
     memset(w->end, 0, sizeof w->end);
-    if (!each_dim(w, as, "strides", 1, 1, w->stride, d) ||
-        !each_dim(w, as, "dilations", 1, 1, w->dilation, d) ||
-        !each_dim(w, as, "lhs_dilation", 1, 1, w->lhs_dilation, d))
+    if (!each_dim(w, as, "strides", w->stride, d) ||
+        !each_dim(w, as, "dilations", w->dilation, d) ||
+        !each_dim(w, as, "lhs_dilation", w->lhs_dilation, d))
         return false;
     if (!upper && !lower && !valid && !explicit_pads(w, as, d))
         return false;
