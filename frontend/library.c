@@ -3,7 +3,6 @@
  */
 #include "frontend/assemble.h"
 #include "frontend/cast_check.h"
-#include "frontend/compile.h"
 #include "frontend/report.h"
 #include "frontend/xcc.h"
 #include "neff/archive/archive.h"

@@ -1,7 +1,6 @@
 /* What --verify feeds to a program and takes from it. */
 #include "frontend/verify.h"
 
-#include "neff/base/file.h"
 #include "neff/base/splitmix.h"
 #include "runtime/io/inputs.h"
 

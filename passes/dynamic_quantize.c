@@ -6,7 +6,6 @@
  *   zero  = -min / scale, rounded and clipped to 0..255
  *   y     = x / scale, rounded, + zero, stored with saturation
  */
-#include "passes/match.h"
 #include "passes/rewrite.h"
 
 struct expander {

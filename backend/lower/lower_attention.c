@@ -7,7 +7,6 @@
  */
 #include "backend/lower/attention.h"
 #include "backend/lower/plan.h"
-#include "backend/lower/product.h"
 #include "backend/lower/strict_product.h"
 
 #include <float.h>

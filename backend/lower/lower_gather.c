@@ -1,7 +1,6 @@
 /*
  * Gathers of whole rows along one axis: embeddings, and selections of one constant index.
  */
-#include "backend/lower/group.h"
 #include "backend/lower/move.h"
 #include "backend/lower/product.h"
 

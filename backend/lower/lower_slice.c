@@ -1,7 +1,6 @@
 /*
  * Parts of tensors: concatenation, split, slice, padding. One copy per part.
  */
-#include "backend/lower/group.h"
 #include "backend/lower/move.h"
 #include "backend/lower/numbers.h"
 #include "backend/lower/parts.h"

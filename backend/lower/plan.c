@@ -4,7 +4,6 @@
 #include "backend/lower/coverage.h"
 #include "backend/lower/joined.h"
 #include "backend/lower/parts.h"
-#include "backend/lower/product.h"
 #include "backend/lower/states.h"
 
 static struct decision *decide(struct lowering *l, const struct node *n)

@@ -1,5 +1,4 @@
 #include "frontend/onnx/build.h"
-#include "passes/ir/guards.h"
 #include "passes/pass.h"
 
 #include <string.h>

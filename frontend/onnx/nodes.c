@@ -4,7 +4,6 @@
  * the importer's state has the way to find them.
  */
 #include "frontend/onnx/attributes.h"
-#include "frontend/onnx/build.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/custom_call.h"
 #include "frontend/onnx/sort.h"

@@ -1,7 +1,6 @@
 /*
  * The text of the files but for the runtime's sources.
  */
-#include "frontend/standalone/sources.h"
 #include "frontend/standalone/standalone.h"
 
 #include "neff/base/version.h"

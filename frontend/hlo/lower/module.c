@@ -2,7 +2,6 @@
  * HLO modules to graphs: parameters and results with their names, and what lies between (import.c).
  */
 #include "frontend/hlo/lower/importer.h"
-#include "frontend/hlo/syntax/check.h"
 
 #include <stdlib.h>
 #include <string.h>

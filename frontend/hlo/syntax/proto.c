@@ -1,7 +1,6 @@
 /* Modules from protos: wrappers, computations, instructions. */
 #include "frontend/hlo/syntax/proto.h"
 #include "frontend/hlo/syntax/check.h"
-#include "frontend/hlo/syntax/lex.h"
 #include "frontend/wire.h"
 
 #include "hlo.pb-c.h"

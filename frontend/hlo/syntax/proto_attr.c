@@ -1,5 +1,4 @@
 /* Attributes of an instruction from its proto. */
-#include "frontend/hlo/syntax/check.h"
 #include "frontend/hlo/syntax/lex.h"
 #include "frontend/hlo/syntax/proto.h"
 

@@ -3,8 +3,6 @@
  * coordinate, and from it either the nearest index or taps with weights.
  */
 #include "neff/core/resize.h"
-#include "runtime/ops/common/axes.h"
-#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/maps.h"
 #include "runtime/ops/common/numeric.h"
 #include "runtime/ops/common/require.h"

@@ -2,7 +2,6 @@
  * Reading elements at indices: gather, gather_elements, gather_nd, one_hot.
  */
 #include "runtime/ops/common/axes.h"
-#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/indices.h"
 #include "runtime/ops/common/require.h"
 #include "runtime/ops/common/typed.h"

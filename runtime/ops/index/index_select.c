@@ -1,7 +1,6 @@
 /*
  * Choosing elements by their values: compress, nonzero, unique.
  */
-#include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/content.h"
 #include "runtime/ops/common/order.h"
 

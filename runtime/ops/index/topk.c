@@ -3,7 +3,6 @@
  */
 #include "runtime/kernels/kernels.h"
 #include "runtime/ops/common/axes.h"
-#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/extremes.h"
 #include "runtime/ops/common/order.h"
 #include "runtime/ops/common/radix.h"

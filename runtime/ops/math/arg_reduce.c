@@ -2,7 +2,6 @@
  * Position of the extreme along an axis: argmax, argmin.
  */
 #include "runtime/ops/common/axes.h"
-#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/extremes.h"
 
 static bool infer_arg(struct infer *f)

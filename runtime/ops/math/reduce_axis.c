@@ -2,7 +2,6 @@
  * Operators along one axis: running sums and products.
  */
 #include "runtime/kernels/kernels.h"
-#include "runtime/ops/common/axes.h"
 #include "runtime/ops/common/complex_number.h"
 #include "runtime/ops/common/content.h"
 

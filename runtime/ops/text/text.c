@@ -4,7 +4,6 @@
 #include "runtime/ops/text/text.h"
 
 #include "runtime/ops/common/numeric.h"
-#include "runtime/ops/common/walk.h"
 
 #include <string.h>
 

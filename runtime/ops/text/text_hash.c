@@ -2,7 +2,6 @@
  * murmur_hash3: MurmurHash3 (Appleby, the x86 variant of 32 bits) of the bytes of each element:
  * UTF-8 of strings, little-endian of numbers.
  */
-#include "runtime/ops/text/text.h"
 
 #include "runtime/ops/common/numeric.h"
 

@@ -1,7 +1,6 @@
 /* Fourier transforms of the last dims: lengths of small factors in FP32, where numbers are; others in double. */
 #include "runtime/ops/common/fourier.h"
 #include "runtime/ops/common/fourier_f32.h"
-#include "runtime/ops/common/require.h"
 
 #include <string.h>
 

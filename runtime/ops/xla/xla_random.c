@@ -3,7 +3,6 @@
  * numbers: as easy as 1, 2, 3", 2011) and Philox-4x32 with 10 rounds (same paper), with the states
  * and the order of output words that XLA gives them.
  */
-#include "runtime/ops/common/content.h"
 #include "runtime/ops/common/numeric.h"
 
 #include <string.h>
