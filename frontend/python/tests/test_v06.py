@@ -48,6 +48,32 @@ class Destinations(Case):
         self.close(tiled_matmul(a, b), a.T.astype(np.float64) @ b, 1e-4, 1e-4)
         self.close(nki.simulate(tiled_matmul)(a, b), a.T.astype(np.float64) @ b, 1e-4, 1e-4)
 
+    def test_products_are_added_to_zeros(self) -> None:
+        """accumulate=True for the first product, too: what nl.zeros says of the tile counts."""
+        @nki.jit
+        def kernel(a, b):
+            n = a.shape[1] // 128
+            out = nl.ndarray((2, n * 128, b.shape[1]), dtype=a.dtype, buffer=nl.shared_hbm)
+            for m in nl.affine_range(n):
+                minus, plus = (nl.zeros((128, b.shape[1]), dtype=nl.float32, buffer=nl.psum) for _ in range(2))
+                for k in nl.affine_range(a.shape[0] // 64):
+                    at, bt = nl.load(a[nl.ds(k * 64, 64), nl.ds(m * 128, 128)]), nl.load(b[nl.ds(k * 64, 64), :])
+                    less = nl.negative(bt)
+                    nisa.nc_matmul(dst=plus, stationary=at, moving=bt, accumulate=True)
+                    nisa.nc_matmul(dst=minus, stationary=at, moving=less, accumulate=True)
+                    nisa.nc_matmul(dst=minus, stationary=at, moving=less, accumulate=True)
+                for j, sums in enumerate((plus, minus)):
+                    t = nl.ndarray(sums.shape, dtype=nl.float32, buffer=nl.sbuf)
+                    nisa.tensor_copy(dst=t, src=sums)
+                    nl.store(out[j, nl.ds(m * 128, 128), :], value=t)
+            return out
+
+        for rows in 64, 128:
+            a, b = f32(rows, 256), f32(rows, 30)
+            want = np.stack([a.T @ b, -2 * (a.T @ b)])
+            self.close(kernel(a, b), want, 1e-4, 1e-4)
+            self.close(nki.simulate(kernel)(a, b), want, 1e-4, 1e-4)
+
     def test_access_patterns(self) -> None:
         @nki.jit
         def kernel(a):

@@ -245,9 +245,9 @@ def _adds_first(mine: List[Tuple[int, str, Instruction]]) -> bool:
 
 
 def _written_first(mine: List[Tuple[int, str, Instruction]]) -> bool:
-    """Whether what reads a tile reads what an instruction before it, in the same loops or around them, has written there."""
+    """Whether what reads a tile, or adds to it, finds what an instruction before it, in the same loops or around them, has written there."""
     for k, name, r in mine:
-        if name in _WRITTEN:
+        if name in _WRITTEN and not r.numbers.get("accumulate"):
             continue
         p = r.operands.get(name)
         if p is None or not any(at < k and n == "dst" and w.open == r.open[:len(w.open)] and w.operands[n].index is None and not w.operands[n].clips
