@@ -23,6 +23,15 @@ static int partition_dim(const struct group_layout *y)
     return best;
 }
 
+/* Whether another kernel computes what the group reads, dim `part` of it too. */
+static bool reads_computed(const struct group_layout *y, int part)
+{
+    for (int i = 0; i < y->n; i++)
+        if (y->operands[i].v->def && y->operands[i].steps[part] != 0)
+            return true;
+    return false;
+}
+
 /* The greatest divisor of n in [low, high], 1 when there is none. */
 static dim_t divisor(dim_t n, dim_t low, dim_t high)
 {
@@ -57,15 +66,6 @@ static void cut_dim(struct group_layout *y, int i, dim_t n)
         steps[i] = dim_mul(t, steps[i], n);
     }
     y->rank++;
-}
-
-/* Whether another kernel computes what the group reads, dim `part` of it too. */
-static bool reads_computed(const struct group_layout *y, int part)
-{
-    for (int i = 0; i < y->n; i++)
-        if (y->operands[i].v->def && y->operands[i].steps[part] != 0)
-            return true;
-    return false;
 }
 
 /* Partitions, neighbours of a row in one of them where rows are short, and elements. Other kernels leave one row of a
@@ -103,14 +103,16 @@ static dim_t row_length(dim_t n, dim_t max, int32_t partitions)
     return exact > 1 ? exact : low;
 }
 
-/* The last dim as rows, where the dims before it fill less than half of the partitions and rows of it
- * fill more. */
+/* The last dim as rows, where the dims before it fill less than half of the partitions and rows of it fill more; of
+ * what another kernel has computed, less than a quarter, as it goes through HBM for that. */
 static void split(struct group_layout *y)
 {
     int last = y->rank - 1;
     int32_t partitions = y->l->m->partitions;
-    dim_t filled = y->dims[partition_dim(y)], n = y->dims[last];
-    if (last + 2 > MAX_RANK || !dim_is_const(filled) || !dim_is_const(n) || filled > partitions / 2)
+    int part = partition_dim(y);
+    dim_t filled = y->dims[part], n = y->dims[last];
+    if (last + 2 > MAX_RANK || !dim_is_const(filled) || !dim_is_const(n) || filled > partitions / 2 ||
+        (filled >= partitions / 4 && reads_computed(y, part)))
         return;
     dim_t rows = divisor(n, 2 * filled, partitions);
     if (rows > 1 && n / rows >= MIN_FREE)

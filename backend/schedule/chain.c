@@ -387,6 +387,7 @@ static bool finish(struct chain *c, struct kernel *first, const struct kernel *l
     k.name = name_of_both(c->p, first->name, last->name);
     k.ngrid = k.nvars = 0;
     k.scheduled = k.straight = true;
+    join_image_sums(c->p, &k);
     join_columns(c->p, &k, parts, c->nparts);
     struct diag unknown = {0};
     const int64_t *values = bind_symbols_for_report(c->p, NULL, 0, 1, &c->scratch, &unknown);

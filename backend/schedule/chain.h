@@ -5,6 +5,7 @@
  *   chain.c            which kernels, and their instances written out
  *   resident.c         loads of what is in a tile already, and stores that nobody reads any more
  *   columns.c          columns of constants, of several kernels, in one transfer
+ *   image_sums.c       sums of what activations leave in SBUF
  *   broadcast.c        rows that all partitions have, by the Tensor engine
  *   overlap.c          the order of what became one
  *   estimate.c         how long an order takes, roughly
@@ -58,6 +59,9 @@ bool is_dead_store(const struct chain *c, int insn);
 /* Columns of constants, one number for each partition, that loads bring to tiles of their own are beside each other in
  * one tile, and one load brings many; `parts` are instructions and move with them. */
 void join_columns(struct program *p, struct kernel *k, int *parts, int nparts);
+
+/* Rows of what activations leave in SBUF are summed up by these, where the Vector engine would sum all elements. */
+void join_image_sums(struct program *p, struct kernel *k);
 
 /* Rows that transfers bring to all partitions are made by products, where the DMA engines have more to do than the
  * Tensor engine (values NULL: all of them); `parts` as above. False: there are none. */
