@@ -106,17 +106,6 @@ bool custom_become(struct graph *g, struct node *n, const struct import_options 
     return custom_attributes(op, a, &n->attrs, d);
 }
 
-struct node *custom_node(struct graph *g, const struct import_options *o,
-                         const struct custom_operator *op, const struct attrs *attrs,
-                         struct value *const *in, int nin, int nout, const char *name,
-                         struct diag *d)
-{
-    struct node *n = node_new(g, OP_custom, in, nin, nout, name);
-    n->source = op->full;
-    n->attrs = attrs_copy(&g->arena, attrs);
-    return custom_become(g, n, o, op, d) ? n : NULL;
-}
-
 struct completion {
     const struct import_options *o;
     struct diag *d;

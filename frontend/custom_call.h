@@ -34,16 +34,8 @@ const struct custom_operator *custom_lookup(const struct import_options *o, cons
 const struct custom_operator *custom_lookup_target(const struct import_options *o,
                                                    const char *target);
 
-/*
- * A node that calls it, not yet placed; `attrs` as the model gives them. NULL after a failure: an
- * attribute that the operator does not have.
- */
-struct node *custom_node(struct graph *g, const struct import_options *o,
-                         const struct custom_operator *op, const struct attrs *attrs,
-                         struct value *const *in, int nin, int nout, const char *name,
-                         struct diag *d);
-
-/* Makes a node a call of the operator: its attributes are the model's until then. */
+/* Makes a node a call of the operator: its attributes are the model's until then. False: one that the operator does
+ * not have. */
 bool custom_become(struct graph *g, struct node *n, const struct import_options *o,
                    const struct custom_operator *op, struct diag *d);
 

@@ -415,17 +415,12 @@ static void emit_linear(struct expression *e, const struct node *n, enum op f, s
                                               .f = f});
 }
 
-static void emit_scalar_op(struct expression *e, const struct node *n, enum op op0, float s0,
-                           bool reverse, enum op op1, float s1, struct value *x, int at, int first)
+/* s: what is done to x. */
+static void emit_scalar(struct expression *e, const struct node *n, struct value *x, struct tensor_scalar s, int at,
+                        int first)
 {
-    struct ap src = operand(e, x), dst = destination(e, n->out[0], at, first);
-    emit_tensor_scalar(e->k, (struct tensor_scalar){.dst = dst,
-                                                    .src = src,
-                                                    .reverse0 = reverse,
-                                                    .scalar0 = s0,
-                                                    .scalar1 = s1,
-                                                    .op0 = op0,
-                                                    .op1 = op1});
+    s.src = operand(e, x), s.dst = destination(e, n->out[0], at, first);
+    emit_tensor_scalar(e->k, s);
 }
 
 /* Whether each row of the tile has one number of the operand's. */
@@ -451,10 +446,10 @@ static void emit_binary(struct expression *e, const struct node *n, int at, int 
 {
     struct lowering *l = e->g->l;
     float s;
-    if (!is_compare(n->op) && scalar_of(l, n->in[1], &s)) {
-        emit_scalar_op(e, n, n->op, s, false, OP_identity, 0, n->in[0], at, first);
-    } else if (!is_compare(n->op) && scalar_of(l, n->in[0], &s)) {
-        emit_scalar_op(e, n, n->op, s, true, OP_identity, 0, n->in[1], at, first);
+    bool is_second = !is_compare(n->op) && scalar_of(l, n->in[1], &s);
+    if (is_second || (!is_compare(n->op) && scalar_of(l, n->in[0], &s))) {
+        struct tensor_scalar by = {.reverse0 = !is_second, .scalar0 = s, .op0 = n->op, .op1 = OP_identity};
+        emit_scalar(e, n, n->in[!is_second], by, at, first);
     } else {
         struct ap a = operand(e, n->in[0]), b = operand(e, n->in[1]);
         emit_operation(e, n, destination(e, n->out[0], at, first), a, b);
@@ -545,8 +540,10 @@ static void emit_node(struct expression *e, int at, int first)
     else if (n->op == OP_quantize_linear)
         emit_quantize(e, n, at, first);
     else if (n->op == OP_dequantize_linear)
-        emit_scalar_op(e, n, OP_sub, zero_point(e, n), false, OP_mul, scale_of(e, n), n->in[0], at,
-                       first);
+        emit_scalar(e, n, n->in[0],
+                    (struct tensor_scalar){
+                        .scalar0 = zero_point(e, n), .scalar1 = scale_of(e, n), .op0 = OP_sub, .op1 = OP_mul},
+                    at, first);
     else if (n->op == OP_cast) {
         struct ap src = operand(e, n->in[0]);
         struct ap dst = destination(e, n->out[0], at, first);

@@ -219,15 +219,24 @@ static struct packed_weights pack(struct lowering *l, const struct conv *c, stru
     return pack_constant(l, &w, groups, p->whole_rows ? c->kw * cg : p->chunk, out_channels, 1, name);
 }
 
+struct direct_conv { /* what they are read of */
+    const struct conv *c;
+    const struct conv_tiles *p;
+    const struct packed_weights *w;
+    int input;
+};
+
 /* The taps of chunk `var_chunk` (-1: the first) for the row of the tile that var_in_band selects,
  * or ALL_ROWS of it, a dim of moving. */
-static void read_taps(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
-                      const struct packed_weights *w, int input, int var_chunk, int var_in_band,
+static void read_taps(struct kernel_builder *k, const struct direct_conv *of, int var_chunk, int var_in_band,
                       struct ap *moving, struct ap *stationary)
 {
     struct dim_table *t = &k->p->dims;
+    const struct conv *c = of->c;
+    const struct conv_tiles *p = of->p;
+    const struct packed_weights *w = of->w;
     dim_t pixel = c->channels_in, row = dim_mul(t, c->width, pixel), image = dim_mul(t, row, c->h);
-    *moving = ap_slot(k->p, input), *stationary = weights_start(k->p, w, p->var_block);
+    *moving = ap_slot(k->p, of->input), *stationary = weights_start(k->p, w, p->var_block);
     ap_move(k->p, moving, p->var_n, image);
     ap_move(k->p, moving, p->var_row, dim_mul(t, row, c->sh * p->band));
     if (var_in_band >= 0)
@@ -252,33 +261,35 @@ static void read_taps(struct kernel_builder *k, const struct conv *c, const stru
     weights_finish(k->p, w, stationary, c->group > 1 ? -1 : p->var_block);
 }
 
-static void emit_taps(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
-                      const struct packed_weights *w, int input, struct ap dst, int var_chunk,
-                      int var_in_band, bool rest, bool accumulate)
+/* Those of later chunks are added to what is there. */
+static void emit_taps(struct kernel_builder *k, const struct direct_conv *of, struct ap dst, int var_chunk,
+                      int var_in_band)
 {
+    const struct packed_weights *w = of->w;
+    bool later = var_chunk >= 0;
     struct ap moving, stationary;
-    read_taps(k, c, p, w, input, var_chunk, var_in_band, &moving, &stationary);
-    if (rest) { /* the loop starts at the second chunk */
-        stationary.offset.base = w->group_step * p->chunk_step;
-        moving.offset.base = p->chunk;
+    read_taps(k, of, var_chunk, var_in_band, &moving, &stationary);
+    if (later) { /* the loop starts at the second chunk */
+        stationary.offset.base = w->group_step * of->p->chunk_step;
+        moving.offset.base = of->p->chunk;
     }
     emit_nc_matmul(k, (struct nc_matmul){.dst = dst,
                                          .stationary = stationary,
                                          .moving = moving,
-                                         .accumulate = affine_number(accumulate),
+                                         .accumulate = affine_number(later || of->c->bias >= 0),
                                          .packing = !w->in_place});
 }
 
-static void emit_bands(struct kernel_builder *k, const struct conv *c, const struct conv_tiles *p,
-                       const struct packed_weights *w, int input, struct ap accumulator)
+static void emit_bands(struct kernel_builder *k, const struct direct_conv *of, struct ap accumulator)
 {
+    const struct conv_tiles *p = of->p;
     for (int rest = 0; rest < (p->chunks > 1 ? 2 : 1); rest++) {
         int var_chunk = rest ? kernel_loop(k, p->chunks - 1) : -1;
         int var_row = kernel_loop(k, p->band);
         struct ap dst = accumulator;
         ap_move(k->p, &dst, var_row, dim_mul(&k->p->dims, p->tile, PACK_COLUMNS));
         dst.dim[0] = dst.dim[1], dst.dim[1] = dst.dim[2], dst.rank = 2;
-        emit_taps(k, c, p, w, input, dst, var_chunk, var_row, rest, rest || c->bias >= 0);
+        emit_taps(k, of, dst, var_chunk, var_row);
         kernel_end_loop(k);
         if (rest)
             kernel_end_loop(k);
@@ -286,10 +297,10 @@ static void emit_bands(struct kernel_builder *k, const struct conv *c, const str
 }
 
 /* Sums as such, and the epilogue's instructions. */
-static void emit_sums(struct kernel_builder *k, struct group *g, const struct conv *c,
-                      const struct conv_tiles *p, const struct packed_weights *w, int input,
-                      struct epilogue *e)
+static void emit_sums(struct kernel_builder *k, struct group *g, const struct direct_conv *of, struct epilogue *e)
 {
+    const struct conv *c = of->c;
+    const struct conv_tiles *p = of->p;
     struct space space = epilogue_space(e);
     dim_t block = space.dim[space.rank - 1].count;
     bool direct = epilogue_empty(g) && !p->chunked;
@@ -311,9 +322,9 @@ static void emit_sums(struct kernel_builder *k, struct group *g, const struct co
     if (c->bias >= 0)
         emit_bias(k, c->bias, dst, p->var_block, block, c->out_channels);
     if (p->chunked)
-        emit_bands(k, c, p, w, input, dst);
+        emit_bands(k, of, dst);
     else
-        emit_taps(k, c, p, w, input, dst, -1, -1, false, c->bias >= 0);
+        emit_taps(k, of, dst, -1, -1);
     if (!direct)
         epilogue_emit(e, dst);
 }
@@ -326,7 +337,7 @@ static void emit_direct(struct lowering *l, struct group *g, const struct conv_p
     int terms = q ? quantized_terms(l, q, c->bias) : -1;
     struct conv_tiles p = q ? quantized_tiles(c) : direct_tiles(c);
     struct packed_weights w = c->w ? pack(l, c, &p, c->weights->name) : pack_parameter(l, n, c, &p);
-    int input = padded_input(l, n, c);
+    const struct direct_conv taps = {c, &p, &w, padded_input(l, n, c)};
     struct kernel_builder k = begin_kernel(l, n, n->name);
     make_grid(l, &k, c, &p, (int64_t)pack_size(&w.shape));
     int64_t out_channels = c->out_channels / c->group;
@@ -342,10 +353,10 @@ static void emit_direct(struct lowering *l, struct group *g, const struct conv_p
     int64_t block = space.dim[space.rank - 1].count;
     if (q) {
         struct ap moving, stationary;
-        read_taps(&k, c, &p, &w, input, -1, ALL_ROWS, &moving, &stationary);
+        read_taps(&k, &taps, -1, ALL_ROWS, &moving, &stationary);
         emit_quantized(&e, q, terms, stationary, moving, p.var_block, block);
     } else {
-        emit_sums(&k, g, c, &p, &w, input, &e);
+        emit_sums(&k, g, &taps, &e);
     }
     struct kernel *kernel = kernel_of(&k);
     dim_t pixels = dim_mul(&l->p->dims, c->n, dim_mul(&l->p->dims, c->oh, c->ow));

@@ -179,23 +179,29 @@ static dim_t product(struct lowering *l, const dim_t *dims, int from, int to)
     return n;
 }
 
+struct whole_tensor {
+    int slot;
+    const dim_t *dims;
+};
+
 /* The dims from `at` on, resized, of a tensor whose dims are all known: one dim as rows, or as
  * columns where it is the last; two as both. */
-static void emit_dims(struct lowering *l, const struct node *n, const struct linear_resize *r, int at,
-                      int count, const dim_t *y, int y_slot, const dim_t *x, int x_slot)
+static void emit_dims(struct lowering *l, const struct node *n, const struct linear_resize *r, int at, int count,
+                      struct whole_tensor to, struct whole_tensor from)
 {
+    const dim_t *x = from.dims, *y = to.dims;
     int rank = n->out[0]->type.rank;
     dim_t outer = product(l, x, 0, at), inner = product(l, x, at + count, rank);
     if (count == 2) {
-        emit_planes(l, n, r, &(struct plane){y_slot, outer, y[at], y[at + 1], inner},
-                    &(struct plane){x_slot, outer, x[at], x[at + 1], inner}, r->scale[at],
+        emit_planes(l, n, r, &(struct plane){to.slot, outer, y[at], y[at + 1], inner},
+                    &(struct plane){from.slot, outer, x[at], x[at + 1], inner}, r->scale[at],
                     r->scale[at + 1]);
     } else if (inner == 1) {
-        emit_planes(l, n, r, &(struct plane){y_slot, 1, outer, y[at], 1},
-                    &(struct plane){x_slot, 1, outer, x[at], 1}, 1, r->scale[at]);
+        emit_planes(l, n, r, &(struct plane){to.slot, 1, outer, y[at], 1},
+                    &(struct plane){from.slot, 1, outer, x[at], 1}, 1, r->scale[at]);
     } else {
-        emit_planes(l, n, r, &(struct plane){y_slot, outer, y[at], 1, inner},
-                    &(struct plane){x_slot, outer, x[at], 1, inner}, r->scale[at], 1);
+        emit_planes(l, n, r, &(struct plane){to.slot, outer, y[at], 1, inner},
+                    &(struct plane){from.slot, outer, x[at], 1, inner}, r->scale[at], 1);
     }
 }
 
@@ -211,21 +217,22 @@ static enum lowered resize_linear(struct lowering *l, struct node *n)
             "regions, have a tile program; it runs on GpSimd");
         return DECLINED;
     }
-    int count = r.last - r.first + 1, from = value_slot(l, x);
-    dim_t *dims = x->type.dims, half[MAX_RANK];
+    int count = r.last - r.first + 1;
+    struct whole_tensor from = {value_slot(l, x), x->type.dims};
+    dim_t half[MAX_RANK];
     if (count == 3) { /* the last two, then the first */
         struct type type = x->type;
         type.dtype = DT_F32;
         for (int i = r.last - 1; i <= r.last; i++)
             type.dims[i] = y->type.dims[i];
         memcpy(half, type.dims, sizeof half);
-        int slot = temporary_slot(l, &type, NULL);
-        emit_dims(l, n, &r, r.first + 1, 2, half, slot, dims, from);
-        dims = half, from = slot, count = 1;
+        struct whole_tensor between = {temporary_slot(l, &type, NULL), half};
+        emit_dims(l, n, &r, r.first + 1, 2, between, from);
+        from = between, count = 1;
     }
     if (r.first < 0) /* a copy */
         r.first = 0, count = 1;
-    emit_dims(l, n, &r, r.first, count, y->type.dims, value_slot(l, y), dims, from);
+    emit_dims(l, n, &r, r.first, count, (struct whole_tensor){value_slot(l, y), y->type.dims}, from);
     return LOWERED;
 }
 

@@ -113,15 +113,13 @@ static bool function_inline(struct onnx_node *n, struct function *f);
 /* An operator that the user brings. */
 static bool lower_custom(struct onnx_node *n, const struct custom_operator *op)
 {
-    struct graph *g = n->b->g;
     if (!attributes_convert(n, NULL))
         return false;
-    struct node *node =
-        custom_node(g, n->im->options, op, &n->attrs, n->in, n->nin, n->nout, n->b->name, n->b->d);
-    if (!node)
+    struct node *node = b_place(n->b, OP_custom, n->in, n->nin, n->nout, &n->attrs);
+    if (!node || !custom_become(n->b->g, node, n->im->options, op, n->b->d))
         return false;
-    node_append(n->b->r, node);
-    if (!infer_node(g, node, n->b->d))
+    node->source = op->full;
+    if (!b_infer(n->b, node))
         return false;
     for (int i = 0; i < n->nout; i++)
         n->out[i] = node->out[i];
