@@ -17,6 +17,21 @@ enum {
     FIELD_UINT64 = 11
 };
 
+/* A tensor that is read. */
+struct tensor_reading {
+    struct onnx_file *f; /* or NULL */
+    const Onnx__TensorProto *t;
+    int dtype, rank;
+    int64_t count; /* of elements */
+    struct tensor *out;
+    struct diag *d;
+};
+
+static bool make_room(const struct tensor_reading *r)
+{
+    return tensor_alloc_dirty(r->out, r->dtype, r->rank, r->t->dims, r->d);
+}
+
 /* A piece of a payload field inside the mapping. */
 struct chunk {
     const uint8_t *p;
@@ -24,16 +39,15 @@ struct chunk {
 };
 
 /* The i-th lifted piece of a field; false when there are no more. */
-static bool lifted(struct onnx_file *f, const Onnx__TensorProto *t, int field, int i,
-                   struct chunk *c)
+static bool lifted(const struct tensor_reading *r, int field, int i, struct chunk *c)
 {
-    for (size_t u = 0; f && u < t->base.n_unknown_fields; u++) {
-        const ProtobufCMessageUnknownField *uf = &t->base.unknown_fields[u];
+    for (size_t u = 0; r->f && u < r->t->base.n_unknown_fields; u++) {
+        const ProtobufCMessageUnknownField *uf = &r->t->base.unknown_fields[u];
         struct lift_reference ref;
         if (uf->tag != (uint32_t)(LIFT_REFERENCE + field) || uf->len != sizeof ref + 1 || i-- > 0)
             continue;
         memcpy(&ref, uf->data + 1, sizeof ref);
-        *c = (struct chunk){f->map.data + ref.offset, (size_t)ref.size};
+        *c = (struct chunk){r->f->map.data + ref.offset, (size_t)ref.size};
         return true;
     }
     return false;
@@ -83,25 +97,26 @@ static bool bools_canonical(const uint8_t *p, size_t n)
 }
 
 /* From the raw form: borrowed when it can stay where it is, and `lasting` says that it will. */
-static bool from_bytes(int dtype, int rank, const int64_t *dims, int64_t count, struct chunk c,
-                       bool lasting, struct tensor *out, struct diag *d)
+static bool from_bytes(const struct tensor_reading *r, struct chunk c, bool lasting)
 {
-    int bits = dtype_info(dtype)->bits;
+    int dtype = r->dtype, bits = dtype_info(dtype)->bits;
+    int64_t count = r->count;
+    struct tensor *out = r->out;
     size_t width = dtype_bytes(dtype);
     size_t want =
         bits < 8 ? (size_t)(count / 8 * bits + (count % 8 * bits + 7) / 8) : (size_t)count * width;
     if (dtype == DT_STR)
-        return fail(d, "strings are stored as raw bytes, expected string_data");
+        return fail(r->d, "strings are stored as raw bytes, expected string_data");
     if (c.n != want)
-        return fail(d, "the payload has %zu bytes, its type and shape need %zu", c.n, want);
+        return fail(r->d, "the payload has %zu bytes, its type and shape need %zu", c.n, want);
     size_t align = width > 8 ? 8 : width;
     bool usable =
         bits >= 8 && (uintptr_t)c.p % align == 0 && (dtype != DT_BOOL || bools_canonical(c.p, c.n));
     if (lasting && usable) {
-        *out = tensor_view(dtype, rank, dims, (void *)c.p);
+        *out = tensor_view(dtype, r->rank, r->t->dims, (void *)c.p);
         return true;
     }
-    if (!tensor_alloc_dirty(out, dtype, rank, dims, d))
+    if (!make_room(r))
         return false;
     if (bits < 8)
         spread_bits(dtype, bits, c.p, count, out->data);
@@ -121,8 +136,7 @@ struct integers {
     const int64_t *i64;
     const uint64_t *u64;
     size_t n, at;
-    struct onnx_file *f;
-    const Onnx__TensorProto *t;
+    const struct tensor_reading *r;
     int field, next_chunk;
     struct chunk c;
 };
@@ -135,7 +149,7 @@ static bool next_integer(struct integers *s, uint64_t *v)
         return true;
     }
     while (s->c.n == 0)
-        if (!lifted(s->f, s->t, s->field, s->next_chunk++, &s->c))
+        if (!lifted(s->r, s->field, s->next_chunk++, &s->c))
             return false;
     const uint8_t *p = s->c.p;
     if (!wire_varint(&p, s->c.p + s->c.n, v))
@@ -145,10 +159,12 @@ static bool next_integer(struct integers *s, uint64_t *v)
     return true;
 }
 
-static bool from_integers(struct integers *s, int dtype, int64_t count, struct tensor *out,
-                          struct diag *d)
+static bool from_integers(struct integers *s)
 {
-    int bits = dtype_info(dtype)->bits;
+    int dtype = s->r->dtype, bits = dtype_info(dtype)->bits;
+    struct tensor *out = s->r->out;
+    struct diag *d = s->r->d;
+    int64_t count = s->r->count;
     int64_t per = bits < 8 ? 8 / bits : 1, words = count / per + (count % per != 0);
     uint64_t v;
     for (int64_t i = 0; i < words; i++) {
@@ -171,64 +187,66 @@ static bool from_integers(struct integers *s, int dtype, int64_t count, struct t
                 (long long)words);
 }
 
-static bool has_elements(struct onnx_file *f, const Onnx__TensorProto *t, int field, size_t inlined)
+static bool has_elements(const struct tensor_reading *r, int field, size_t inlined)
 {
     struct chunk c;
-    return inlined || lifted(f, t, field, 0, &c);
+    return inlined || lifted(r, field, 0, &c);
 }
 
 /* float_data and double_data: inline, or one or more lifted chunks. */
-static bool from_floats(struct onnx_file *f, const Onnx__TensorProto *t, int dtype, int rank,
-                        const int64_t *dims, int64_t count, struct tensor *out, struct diag *d)
+static bool from_floats(const struct tensor_reading *r)
 {
-    bool single = typed_field(dtype) == FIELD_FLOAT;
+    const Onnx__TensorProto *t = r->t;
+    bool single = typed_field(r->dtype) == FIELD_FLOAT;
     int field = single ? FIELD_FLOAT : FIELD_DOUBLE;
     struct chunk c = single ? (struct chunk){(uint8_t *)t->float_data, t->n_float_data * 4}
                             : (struct chunk){(uint8_t *)t->double_data, t->n_double_data * 8};
-    if (!lifted(f, t, field, 0, &c))
-        return from_bytes(dtype, rank, dims, count, c, false, out, d);
+    if (!lifted(r, field, 0, &c))
+        return from_bytes(r, c, false);
     struct chunk more;
-    if (!lifted(f, t, field, 1, &more))
-        return from_bytes(dtype, rank, dims, count, c, true, out, d);
-    if (!tensor_alloc_dirty(out, dtype, rank, dims, d))
+    if (!lifted(r, field, 1, &more))
+        return from_bytes(r, c, true);
+    if (!make_room(r))
         return false;
-    size_t at = 0, want = tensor_bytes(out);
-    for (int i = 0; lifted(f, t, field, i, &more); i++) {
+    size_t at = 0, want = tensor_bytes(r->out);
+    for (int i = 0; lifted(r, field, i, &more); i++) {
         if (more.n > want - at)
-            return fail(d, "the data field is longer than the %zu bytes its type and shape need",
+            return fail(r->d, "the data field is longer than the %zu bytes its type and shape need",
                         want);
-        memcpy((char *)out->data + at, more.p, more.n);
+        memcpy((char *)r->out->data + at, more.p, more.n);
         at += more.n;
     }
     return at == want ||
-           fail(d, "the data field has %zu bytes, its type and shape need %zu", at, want);
+           fail(r->d, "the data field has %zu bytes, its type and shape need %zu", at, want);
 }
 
-static bool from_strings(const Onnx__TensorProto *t, int rank, const int64_t *dims, int64_t count,
-                         struct tensor *out, struct diag *d)
+static bool from_strings(const struct tensor_reading *r)
 {
+    const Onnx__TensorProto *t = r->t;
+    int64_t count = r->count;
     if ((int64_t)t->n_string_data != count)
-        return fail(d, "the tensor has %zu strings, its shape needs %lld", t->n_string_data,
+        return fail(r->d, "the tensor has %zu strings, its shape needs %lld", t->n_string_data,
                     (long long)count);
     struct str *s = calloc(t->n_string_data + 1, sizeof *s);
     if (!s)
-        return fail_memory(d, "out of memory");
+        return fail_memory(r->d, "out of memory");
     for (int64_t i = 0; i < count; i++)
         s[i] = (struct str){(char *)t->string_data[i].data, t->string_data[i].len};
-    bool ok = tensor_set_strings(out, rank, dims, s, d);
+    bool ok = tensor_set_strings(r->out, r->rank, t->dims, s, r->d);
     free(s);
     return ok;
 }
 
-static bool from_typed(struct onnx_file *f, const Onnx__TensorProto *t, int dtype, int rank,
-                       const int64_t *dims, int64_t count, struct tensor *out, struct diag *d)
+static bool from_typed(const struct tensor_reading *r)
 {
-    int field = typed_field(dtype);
-    if (dtype == DT_STR)
-        return from_strings(t, rank, dims, count, out, d);
+    const Onnx__TensorProto *t = r->t;
+    int64_t count = r->count;
+    int field = typed_field(r->dtype);
+    if (r->dtype == DT_STR)
+        return from_strings(r);
     if (field == FIELD_FLOAT || field == FIELD_DOUBLE)
-        return from_floats(f, t, dtype, rank, dims, count, out, d);
-    struct integers s = {.f = f, .t = t, .field = field};
+        return from_floats(r);
+    struct integers s = {.r = r, .field = field};
     if (field == FIELD_INT32) {
         s.i32 = t->int32_data;
         s.n = t->n_int32_data;
@@ -241,16 +259,16 @@ static bool from_typed(struct onnx_file *f, const Onnx__TensorProto *t, int dtyp
     }
     /* Before memory is taken: every entry needs a byte of the file, and holds four elements at
      * most. */
-    if (count > 0 && !has_elements(f, t, field, s.n))
-        return fail(d, "the tensor has no data; its type and shape need %lld elements",
+    if (count > 0 && !has_elements(r, field, s.n))
+        return fail(r->d, "the tensor has no data; its type and shape need %lld elements",
                     (long long)count);
     int64_t available = (int64_t)s.n;
     struct chunk c;
-    for (int i = 0; lifted(f, t, field, i, &c); i++)
+    for (int i = 0; lifted(r, field, i, &c); i++)
         available += (int64_t)c.n;
     if (count / 4 > available)
-        return fail(d, "the data field is too short for %lld elements", (long long)count);
-    return tensor_alloc_dirty(out, dtype, rank, dims, d) && from_integers(&s, dtype, count, out, d);
+        return fail(r->d, "the data field is too short for %lld elements", (long long)count);
+    return make_room(r) && from_integers(&s);
 }
 
 /* ---- external ---- */
@@ -263,13 +281,14 @@ static bool to_i64(const char *text, int64_t *out)
     return *text && !*end && v >= 0 && v != LLONG_MAX;
 }
 
-static bool from_external(struct onnx_file *f, const Onnx__TensorProto *t, int dtype, int rank,
-                          const int64_t *dims, int64_t count, struct tensor *out, struct diag *d)
+static bool from_external(const struct tensor_reading *r)
 {
+    const Onnx__TensorProto *t = r->t;
     const char *location = NULL;
-    int bits = dtype_info(dtype)->bits;
+    struct diag *d = r->d;
+    int bits = dtype_info(r->dtype)->bits;
     int64_t offset = 0,
-            size = bits < 8 ? (count * bits + 7) / 8 : count * (int64_t)dtype_bytes(dtype);
+            size = bits < 8 ? (r->count * bits + 7) / 8 : r->count * (int64_t)dtype_bytes(r->dtype);
     for (size_t i = 0; i < t->n_external_data; i++) {
         const Onnx__StringStringEntryProto *e = t->external_data[i];
         if (!e->key || !e->value)
@@ -283,10 +302,10 @@ static bool from_external(struct onnx_file *f, const Onnx__TensorProto *t, int d
         if (!strcmp(e->key, "location"))
             location = e->value;
     }
-    if (!f || !location)
+    if (!r->f || !location)
         return fail(d, "external data without a location, expected a file name");
-    const uint8_t *p = onnx_file_external(f, location, offset, &size, d);
-    return p && from_bytes(dtype, rank, dims, count, (struct chunk){p, (size_t)size}, true, out, d);
+    const uint8_t *p = onnx_file_external(r->f, location, offset, &size, d);
+    return p && from_bytes(r, (struct chunk){p, (size_t)size}, true);
 }
 
 /* ---- whole ---- */
@@ -313,24 +332,23 @@ bool onnx_tensor(struct onnx_file *f, const Onnx__TensorProto *t, struct tensor 
                  struct diag *d)
 {
     *out = (struct tensor){.kind = VK_NONE};
-    int dtype = t->data_type, rank = (int)t->n_dims;
+    int dtype = t->data_type;
     if (dtype <= DT_NONE || dtype > DT_F6E3M2FN || !dtype_valid(dtype))
         return fail(d, "element type %d is unknown, expected a TensorProto.DataType of 1 to 28",
                     dtype);
-    int64_t count;
+    struct tensor_reading r = {.f = f, .t = t, .dtype = dtype, .rank = (int)t->n_dims, .out = out, .d = d};
     struct chunk c;
-    if (!check_dims(t->dims, t->n_dims, dtype, &count, d))
+    if (!check_dims(t->dims, t->n_dims, dtype, &r.count, d))
         return false;
     bool ok;
     if (t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
-        ok = from_external(f, t, dtype, rank, t->dims, count, out, d);
-    else if (lifted(f, t, FIELD_RAW, 0, &c))
-        ok = from_bytes(dtype, rank, t->dims, count, c, true, out, d);
+        ok = from_external(&r);
+    else if (lifted(&r, FIELD_RAW, 0, &c))
+        ok = from_bytes(&r, c, true);
     else if (t->has_raw_data)
-        ok = from_bytes(dtype, rank, t->dims, count,
-                        (struct chunk){t->raw_data.data, t->raw_data.len}, false, out, d);
+        ok = from_bytes(&r, (struct chunk){t->raw_data.data, t->raw_data.len}, false);
     else
-        ok = from_typed(f, t, dtype, rank, t->dims, count, out, d);
+        ok = from_typed(&r);
     if (!ok)
         tensor_free(out);
     return ok;
