@@ -80,6 +80,10 @@ static struct value *permuted(struct hlo_lower *l, struct value *x)
                      "replica and partition");
         return NULL;
     }
+    if (!x) {
+        HLO_ERROR(l, "an operand is no array");
+        return NULL;
+    }
     return self ? x : h_fill(l, b_like(l->b, x, 0), x->type.dims, h_rank(x));
 }
 

@@ -55,6 +55,8 @@ static bool wrap_start(struct parser *p, struct hlo_instruction *i, enum hlo_opc
         if (id == HLO_ATTR_async_execution_thread && strcmp(list->v[k].text->data, "main"))
             c->execution_thread = list->v[k].text->data;
     }
+    if (wrapped == HLO_OP_PARAMETER || wrapped == HLO_OP_CONSTANT)
+        return parse_fail_at(p, at, "a %s cannot be started asynchronously", hlo_op_name(wrapped));
     const struct hlo_shape *s = i->shape;
     if (s->type != HLO_TUPLE || s->count < 2 || s->elements[0]->type != HLO_TUPLE)
         return parse_fail_at(p, at, "async-start has shape %s, expected ((operands), result, ...)",
