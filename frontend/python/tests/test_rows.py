@@ -263,8 +263,9 @@ class Blocks(Case):
                 nl.store(out[i], nl.copy(sums[i]))
             return out
 
-        with self.assertRaisesRegex(nki.NkiError, "trn1 has room for 16384 bytes"):
-            self.on_trn1(kernel, f32(16, 128, 512))
+        x = f32(16, 128, 512)
+        with self.assertWarnsRegex(nki.NkiWarning, "32768 bytes in each partition, has no room .* kept in HBM"):
+            self.close(self.on_trn1(kernel, x), np.einsum("bkm,bkn->bmn", x[:, :, :64], x), 1e-4, 1e-3)
 
     def rotated(self, width: int) -> None:
         """A rotation of pairs whose halves are tiles of 64 partitions: more than fit, unless two of them share columns."""

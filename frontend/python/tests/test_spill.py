@@ -154,6 +154,28 @@ class Spill(Case):
                     got = nki.jit(columns_from_end.func)(x)
                 self.close(got, want, 1e-4, 1e-3)
 
+    def test_lists_in_psum(self) -> None:
+        """All scores in PSUM before any is used, as AWS's compiler takes them."""
+        def scores(q, k):
+            n = q.shape[1] // 128
+            out = nl.ndarray((n, 128, k.shape[1]), dtype=q.dtype, buffer=nl.shared_hbm)
+            a, b = nl.load(q), nl.load(k)
+            qk = nl.ndarray((n, k.shape[1] // 512, nl.par_dim(128), 512), dtype=nl.float32, buffer=nl.psum)
+            for i in nl.affine_range(n):
+                for j in nl.affine_range(k.shape[1] // 512):
+                    qk[i, j, :, :] = nisa.nc_matmul(stationary=a[:, nl.ds(i * 128, 128)], moving=b[:, nl.ds(j * 512, 512)])
+            for i in nl.affine_range(n):
+                for j in nl.affine_range(k.shape[1] // 512):
+                    nl.store(out[i, :, nl.ds(j * 512, 512)], nisa.tensor_scalar(data=qk[i, j], op0=nl.add, operand0=1.0))
+            return out
+
+        r = np.random.RandomState(7)
+        q, k = (r.randint(-3, 4, (64, 1536)).astype(np.float32) for _ in range(2))
+        with mock.patch.dict(os.environ, {"XCC_NKI_TARGET": "trn1"}):
+            with self.assertWarnsRegex(NkiWarning, "'psum'.* no room beside what lives with it"):
+                got = nki.jit(scores)(q, k)
+        self.same(got, (q.T @ k + 1).reshape(12, 128, 1536))
+
     def test_lists_used_one_after_the_other(self) -> None:
         """They have one memory already: it is smaller when both are."""
         def twice(x):

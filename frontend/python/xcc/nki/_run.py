@@ -328,6 +328,7 @@ def _warn_of_gaps(t: Trace, results: Sequence[Object], inputs: Sequence[Object])
 
 
 _MAX_CONTRACTED, _MAX_SHARED, _MAX_SPILLED = 64, 4, 24
+_IN_PSUM = re.compile(r"no room in psum|tile 'psum")
 _EXCESS = re.compile(r"(\d+) bytes (?:in|of) each partition.* has (?:room for )?(\d+)")
 
 
@@ -355,7 +356,7 @@ def _spilled(t: Trace, build: Callable[[], Builder], failure: NkiError, last: Nk
     moved: List[Object] = []
     for _ in range(_MAX_SPILLED):
         excess = _EXCESS.search(str(last))
-        more = spill_list(t, int(excess.group(1)) - int(excess.group(2)) if excess else 0) if " psum" not in str(last) else []
+        more = spill_list(t, int(excess.group(1)) - int(excess.group(2)) if excess else 0, "psum" if _IN_PSUM.search(str(last)) else "sbuf")
         if not more:
             break
         moved += more

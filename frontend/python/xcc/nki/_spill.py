@@ -1,8 +1,8 @@
-"""Tiles in SBUF for which there is no room: they become tensors in HBM, as AWS's compiler spills what does not fit.
+"""Tiles for which there is no room: they become tensors in HBM, as AWS's compiler spills what does not fit.
 
 On cpu, whose engines reach both memories, the largest ones. On strict targets only lists of tiles (dims before the partitions, or tiles
 that one line makes many of), of which the kernel did not say that all lie on the chip at one time: instructions get tiles of their own, and
-transfers from and to HBM.
+transfers from and to HBM. Products write to PSUM still, and are copied to SBUF from there.
 """
 from __future__ import annotations
 
@@ -59,15 +59,16 @@ _MOST = 16 << 10  # bytes in a partition that an instruction's own tile may have
 _MANY = 4
 
 
-def spill_list(t: Trace, over: int) -> List[Object]:
+def spill_list(t: Trace, over: int, space: str) -> List[Object]:
     """Moves to HBM the smallest list of tiles that has as many bytes in a partition as there are too many, or the largest; else tiles
     that one line has made many of, which a list of Python's keeps. Those that it moved."""
-    if not _one_trace(t):
+    if not _one_trace(t) or space == "psum" and t.interface == "v06":  # where kernels say what lies in which bank
         return []
-    uses = {o: found for o, found in _uses(t).items() if all(_can_move(r, name) for r, name in found)}
+    uses = {o: found for o, found in _uses(t, space).items() if all(_can_move(r, name) for r, name in found)}
     by_size = sorted((o for o in uses if o.is_list), key=lambda o: (_columns(o), o.uid))
     chosen = next((o for o in by_size if _columns(o) >= over), by_size[-1] if by_size else None)
-    moved = [chosen] if chosen is not None and (_columns(chosen) > _MOST or _columns(chosen) >= over) else _many(t, uses, over)
+    moved = [chosen] if chosen is not None and (_columns(chosen) > _MOST or _columns(chosen) >= over) else \
+        _many(t, uses, over) if space == "sbuf" else []
     for o in moved:
         out: List[Record] = []
         for r in t.records:
@@ -92,8 +93,8 @@ def _columns(o: Object) -> int:
     return o.elements * o.dtype.itemsize
 
 
-def _uses(t: Trace) -> Dict[Object, List[Tuple[Instruction, str]]]:
-    """Of tiles in SBUF that no index goes through."""
+def _uses(t: Trace, space: str) -> Dict[Object, List[Tuple[Instruction, str]]]:
+    """Of tiles in a memory that no index goes through."""
     of: Dict[Object, List[Tuple[Instruction, str]]] = {}
     out = set()
     for r in t.records:
@@ -101,7 +102,7 @@ def _uses(t: Trace) -> Dict[Object, List[Tuple[Instruction, str]]]:
             if o.index is not None:
                 out |= {o.object, o.index[2].object}
             of.setdefault(o.object, []).append((r, name))
-    return {o: found for o, found in of.items() if o.space == "sbuf" and o not in out}
+    return {o: found for o, found in of.items() if o.space == space and o not in out}
 
 
 def _can_move(r: Instruction, name: str) -> bool:
@@ -110,7 +111,8 @@ def _can_move(r: Instruction, name: str) -> bool:
     free = o.dtype.itemsize
     for s, c in o.dims[1:]:
         free *= c if s else 1
-    plain = o.dtype == o.object.dtype and not o.cut and (name not in WRITTEN or name == "dst" and r.name in _FILLS)
+    fills = r.name in _FILLS or r.name == "nc_matmul" and not r.numbers.get("accumulate")
+    plain = o.dtype == o.object.dtype and not o.cut and (name not in WRITTEN or name == "dst" and fills)
     return plain and (r.name == "dma_copy" or r.name == "memset" and is_whole(o) or free <= _MOST)
 
 
@@ -126,8 +128,23 @@ def _apart(t: Trace, r: Instruction, o: Object) -> List[Record]:
                 r.operands[name] = Operand(own.object, own.dtype, 0, (own.dims[0],) + own.dims[2:])
             else:
                 own = r.operands[name] = tile_for(t, r, p)
+            if name == "dst" and r.name in _PRODUCTS and o.space == "psum":
+                after.append(_from_psum(t, r, own))
             (after if name == "dst" else before).append(move(r, p, own) if name == "dst" else move(r, own, p))
     return before + [r] + after
+
+
+_PRODUCTS = ("nc_matmul", "nc_transpose")  # of the Tensor engine, which writes to PSUM
+
+
+def _from_psum(t: Trace, r: Instruction, own: Operand) -> Instruction:
+    """A copy from a tile in PSUM, to which the instruction writes, to its own."""
+    there = t.tile("psum", (own.object.partitions, own.object.elements), own.dtype, "moved").object
+    there.where, there.depth, there.is_result = r.where, len(r.open), True
+    r.operands["dst"] = Operand(there, own.dtype, 0, own.dims, own.clips)
+    copy = Instruction("tensor_copy", {"dst": own, "src": Operand(there, own.dtype, 0, own.dims, own.clips)})
+    copy.where, copy.api, copy.open = r.where, r.api, r.open
+    return copy
 
 
 def _in_parts(p: Operand) -> Operand:
