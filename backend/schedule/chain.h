@@ -87,10 +87,11 @@ struct lived_tile {
 /* Places of those of SBUF's tiles that are not placed, by birth, in `bytes` of each partition, where the others leave
  * memory free; the same result. */
 int place_in_gaps(struct kernel *k, const struct lived_tile *lived, int n, const bool *placed, int64_t bytes);
-/* Of a kernel with places and without loops: per instruction, the last one of each stream that must come before it;
- * -1. */
+/* Of a kernel with places and without loops: per instruction, the last one of each other stream that must come before
+ * it; -1. queues: of a transfer's own queue too, which it begins after there. */
 typedef int32_t before_t[STREAMS];
-before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a);
+before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, bool queues,
+                         struct arena *a);
 struct link { /* `to` comes after `from` */
     int32_t from, to;
 };
@@ -114,9 +115,9 @@ struct busy {
 };
 /* When the instruction begins that waits for nothing else after that time. */
 double straight_begin(const struct busy *b, const struct machine *m, const struct insn *n, double at);
-/* The instruction begins at that time; when it has ended. */
+/* The instruction begins at that time, what a transfer moves not before `free`; when it has ended. */
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
-                        double at);
+                        double at, double free);
 /* When instruction `to` may begin that comes after `from`, which has begun and ended so, ns; `begun` counts where both
  * are one engine's. */
 double straight_after(const struct machine *m, const struct insn *from, const struct insn *to, double begun,

@@ -65,7 +65,7 @@ static double move(double queues[ENGINE_COUNT], int queue, double moves, double 
 }
 
 double straight_execute(struct busy *b, const struct machine *m, const struct insn *n, double cost, double moves,
-                        double at)
+                        double at, double free)
 {
     const struct timing *t = machine_timing(m);
     double *engine = &b->engines[n->engine];
@@ -76,7 +76,23 @@ double straight_execute(struct busy *b, const struct machine *m, const struct in
         return *engine = at + cost;
     }
     *engine = at + t->dma_issue_cycles / m->pool_ghz;
-    return move(b->queues, n->engine, moves, *engine) + t->dma_start_ns;
+    return move(b->queues, n->engine, moves, *engine > free ? *engine : free) + t->dma_start_ns;
+}
+
+/* Of a transfer: the stream of its queue; -1. */
+static int own_queue(const struct kernel *k, int insn)
+{
+    return insn_is_transfer(&k->insns[insn]) ? ENGINE_COUNT + k->insns[insn].engine : -1;
+}
+
+/* A queue loads what it has stored itself when that is over; its engine goes on meanwhile. Of other transfers of one
+ * queue, cells of memory do not tell whether they meet. */
+static double queue_free(const struct machine_state *s, int insn)
+{
+    enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src) };
+    int queue = own_queue(s->k, insn), other = queue < 0 ? -1 : s->before[insn][queue];
+    bool reloads = other >= 0 && s->k->insns[other].ap[DST].mem == MEM_HBM && s->k->insns[insn].ap[SRC].mem == MEM_HBM;
+    return reloads ? s->ends[other] : 0;
 }
 
 /* When the instruction may begin; INFINITY: one that it comes after has not been executed. */
@@ -84,7 +100,7 @@ static double begin_of(const struct machine_state *s, int insn)
 {
     double at = 0;
     for (int i = 0; i < STREAMS; i++) {
-        int other = s->before[insn][i];
+        int other = i == own_queue(s->k, insn) ? -1 : s->before[insn][i];
         if (other >= 0 && s->ends[other] < 0)
             return INFINITY;
         double after = other < 0 ? 0 : straight_after(s->m, &s->k->insns[other], &s->k->insns[insn], 0, s->ends[other]);
@@ -112,7 +128,7 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
     struct machine_state s = {.k = k, .m = m};
     int *next = ARENA_ARRAY(&scratch, int, k->ninsns + 1), head[ENGINE_COUNT], last[ENGINE_COUNT];
     double end = 0;
-    s.before = straight_order(p, k, m, &scratch);
+    s.before = straight_order(p, k, m, true, &scratch);
     s.ends = ARENA_ARRAY(&scratch, double, k->ninsns + 1);
     for (int e = 0; e < ENGINE_COUNT; e++)
         head[e] = last[e] = -1;
@@ -132,7 +148,7 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
         if (first < 0)
             break; /* does not happen: what comes before stands before */
         int i = head[first];
-        s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], least);
+        s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], least, queue_free(&s, i));
         end = s.ends[i] > end ? s.ends[i] : end;
         head[first] = next[head[first]];
     }

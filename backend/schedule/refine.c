@@ -145,7 +145,7 @@ static void execute(struct refinement *r, int i, double at)
     struct insn n = r->k->insns[i];
     int *head = &r->head[n.engine], tail = r->tail[n.engine];
     n.engine = r->taken[i];
-    double end = straight_execute(&r->busy, r->m, &n, r->costs[i], r->moves[i], at);
+    double end = straight_execute(&r->busy, r->m, &n, r->costs[i], r->moves[i], at, 0);
     r->done[i] = true;
     forget_next(r, r->k->insns[i].engine, n.engine);
     while (*head < tail && r->done[r->stream[*head]])

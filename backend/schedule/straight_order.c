@@ -306,7 +306,8 @@ static void track(struct tracker *t, int64_t sbuf, int64_t psum)
     }
 }
 
-before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, struct arena *a)
+before_t *straight_order(const struct program *p, const struct kernel *k, const struct machine *m, bool queues,
+                         struct arena *a)
 {
     struct arena scratch = {0};
     struct tracker t = {.p = p, .k = k, .a = &scratch};
@@ -314,7 +315,8 @@ before_t *straight_order(const struct program *p, const struct kernel *k, const 
     memset(t.before, -1, sizeof *t.before * (size_t)(k->ninsns + 1));
     track(&t, m->sbuf, m->psum);
     for (int i = 0; i < k->ninsns; i++)
-        t.before[i][stream_of(&k->insns[i])] = -1;
+        if (!queues || !insn_is_transfer(&k->insns[i]))
+            t.before[i][stream_of(&k->insns[i])] = -1;
     arena_free(&scratch);
     return t.before;
 }

@@ -478,7 +478,7 @@ bool sync_kernel(struct program *p, struct kernel *k, struct diag *d)
     s.ends = loop_ends(k, &s.scratch);
     const struct machine *m = machine_find(p->target ? p->target : "cpu");
     if (k->straight)
-        s.before = straight_order(p, k, m, &s.scratch);
+        s.before = straight_order(p, k, m, false, &s.scratch);
     else
         s.accesses = find_accesses(p, k, &s.scratch);
     s.signals = ARENA_ARRAY(&s.scratch, bool, k->ninsns + 1);

@@ -19,6 +19,7 @@ static const char tail[] = "}\nregion 0 (%0) -> (%1) {\n launch 0\n}\n";
 #define T(t)            #t " f32[0](128:512, 512:1)"
 #define COPY(e, to, by) "  " e ".tensor_copy dst=" T(to) ", src=" T(by) " node 0\n"
 #define LOAD(e, to)     "  " e ".dma_copy dst=" T(to) ", src=" T(%0) " node 0\n"
+#define RELOAD(e, to)   "  " e ".dma_copy dst=" T(to) ", src=" T(%1) " node 0\n"
 #define TURN(to) \
     "  pe.nc_transpose dst=" #to " f32[0](128:512, 128:1), src=sbuf6 f32[0](128:128, 128:1) node 0\n"
 #define STORE(e, by)    "  " e ".dma_copy dst=" T(%1) ", src=" T(by) " node 0\n"
@@ -104,6 +105,18 @@ static void transfers(void **state)
     assert_ns(beside, issue + 50 + start + access_ns(ENGINE_POOL) + 100);
 }
 
+/* What was stored can be loaded again when that is over, by the same queue too, whose engine goes on meanwhile. */
+static void reloads(void **state)
+{
+    const struct timing *t = machine_timing(machine_find("trn1"));
+    double issue = t->dma_issue_cycles / machine_find("trn1")->pool_ghz, stored = issue + 50 + t->dma_start_ns;
+    assert_ns(estimate(STORE("sp", sbuf0) RELOAD("sp", sbuf1)), stored + 50 + t->dma_start_ns);
+    assert_ns(estimate(STORE("sp", sbuf0) RELOAD("act", sbuf1)), stored + issue + 50 + t->dma_start_ns);
+    assert_ns(estimate(STORE("act", sbuf0) RELOAD("act", sbuf1) COPY("act", sbuf3, sbuf2)),
+              stored + 50 + t->dma_start_ns);
+    assert_ns(estimate(LOAD("sp", sbuf2) LOAD("sp", sbuf3)), issue + (issue > 50 ? issue : 50) + 50 + t->dma_start_ns);
+}
+
 /* A short transfer of one queue does not stand behind a long one of another: each gets half of the time. */
 static void queues(void **state)
 {
@@ -140,6 +153,7 @@ int main(void)
         cmocka_unit_test(ports),
         cmocka_unit_test(sums),
         cmocka_unit_test(transfers),
+        cmocka_unit_test(reloads),
         cmocka_unit_test(queues),
         cmocka_unit_test(longest_chain_first),
     };
