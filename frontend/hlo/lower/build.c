@@ -107,9 +107,12 @@ bool h_known(const struct value *v, double *x)
 
 /* ---- movement ---- */
 
-/* XLA's conversion to e8m0: what is not positive, or would round to a power that e8m0 has not, is NaN. */
+/* XLA's conversion to e8m0: what is not positive, or would round to a power that e8m0 has not, is NaN. Compared in a
+ * type that has those numbers and NaN: short floats are wanting in one or the other. */
 static struct value *into_scales(struct hlo_lower *l, struct value *x)
 {
+    if (h_dtype(x) != DT_F64)
+        x = h_cast(l, x, DT_F32);
     struct value *positive = b_2(l->b, OP_gt, x, b_like(l->b, x, 0));
     struct value *rounds = b_2(l->b, OP_lt, x, b_like(l->b, x, ldexp(1.5, 127)));
     return b_select(l->b, b_2(l->b, OP_and, positive, rounds), x, b_like(l->b, x, NAN));
@@ -121,7 +124,7 @@ static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
     bool narrow = dtype_is_int(dtype) && dtype_info(dtype)->bits < 8;
     bool is_float = dtype_is_float(h_dtype(x));
     if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x)))
-        return into_scales(l, is_float ? x : h_cast(l, x, DT_F32));
+        return into_scales(l, x);
     if (!narrow || !is_float)
         return x;
     int bits = dtype_info(dtype)->bits;
