@@ -34,8 +34,7 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
         return DECLINED;
     for (int i = 0; i < n->nin; i++) {
         struct value *x = outer_value(l, n->in[i]);
-        bool written = x->def && l->slots[x->id] == value_slot(l, y); /* there, by what makes it */
-        if (written || x->type.dims[axis] == 0 || !part_of_whole(l, n, i, &s))
+        if (was_written_through(l, x, value_slot(l, y)) || x->type.dims[axis] == 0 || !part_of_whole(l, n, i, &s))
             continue;
         struct move m = part_move(l, x, &s, true);
         m.to_slot = value_slot(l, y), m.from_slot = value_slot(l, x);

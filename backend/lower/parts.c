@@ -186,15 +186,41 @@ static bool is_copied(struct lowering *l, const struct node *n)
     return known;
 }
 
+/* The concatenation that alone reads v, as it is or shown in another shape. *part: its operand. */
+static struct node *concat_of(const struct value *v, const struct value **part)
+{
+    struct node *n = value_only_user(v);
+    *part = v;
+    while (n && shows_operand(n) && n->in[0] == *part && n->parent == v->def->parent &&
+           n->out[0]->type.dtype == v->type.dtype) {
+        *part = n->out[0];
+        n = value_only_user(*part);
+    }
+    return n && n->op == OP_concat && n->parent == v->def->parent ? n : NULL;
+}
+
 bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s)
 {
-    const struct node *n = value_only_user(v);
+    const struct value *part;
+    const struct node *n = v->def ? concat_of(v, &part) : NULL;
     int i = 0;
-    if (l->m->strict || l->o->opt_level == 0 || !n || n->op != OP_concat || !v->def || v->def->parent != n->parent ||
-        decision_of(l, n)->passage != MADE || (n->parent->owner && n->parent->owner->op == OP_fused) ||
-        !is_planned(l, &n->out[0]->type) || state_shown(l, n->out[0]) || touches_nothing(n) || !is_copied(l, n))
+    if (l->m->strict || l->o->opt_level == 0 || !n || decision_of(l, n)->passage != MADE ||
+        (n->parent->owner && n->parent->owner->op == OP_fused) || !is_planned(l, &n->out[0]->type) ||
+        state_shown(l, n->out[0]) || touches_nothing(n) || !is_copied(l, n))
         return false;
-    while (outer_value(l, n->in[i]) != v)
+    while (outer_value(l, n->in[i]) != part)
         i++;
-    return part_of_whole(l, n, i, s) && neighbours(s, &v->type) >= MIN_RUN;
+    if (!part_of_whole(l, n, i, s))
+        return false;
+    bool dense = lies_dense(l, s->steps, part);
+    if (dense)
+        value_steps(l, (struct value *)v, s->steps);
+    return dense || (part == v && neighbours(s, &v->type) >= MIN_RUN);
+}
+
+bool was_written_through(struct lowering *l, struct value *part, int whole)
+{
+    while (part->def && l->slots[part->id] != whole && shows_operand(part->def))
+        part = outer_value(l, part->def->in[0]);
+    return part->def && l->slots[part->id] == whole;
 }
