@@ -27,14 +27,10 @@ static struct epilogue epilogue_of(struct kernel_builder *k, struct group *g, co
     return e;
 }
 
-/* Of the image in a slot, `rows` rows for each value of var_row. */
-static void emit_window(struct kernel_builder *k, const struct pooling *p, struct ap dst, int slot,
-                        int var_n, int var_row, dim_t rows)
+/* Of an image, `rows` rows for each value of var_row. */
+static void emit_window_of(struct kernel_builder *k, const struct pooling *p, struct ap dst, struct ap image,
+                           int var_row, dim_t rows)
 {
-    struct ap image = ap_slot(k->p, slot);
-    ap_move(k->p, &image, var_n, p->image);
-    ap_push(&image, p->row, p->h), ap_push(&image, p->column, p->w),
-        ap_push(&image, p->channel, p->channels);
     emit_window_pool(k, (struct window_pool){.dst = dst,
                                              .image = image,
                                              .row = affine_variable(k->p, 0, var_row, rows),
@@ -50,6 +46,16 @@ static void emit_window(struct kernel_builder *k, const struct pooling *p, struc
                                              .op = p->max ? OP_max : OP_add});
 }
 
+static void emit_window(struct kernel_builder *k, const struct pooling *p, struct ap dst, int slot, int var_n,
+                        int var_row, dim_t rows)
+{
+    struct ap image = ap_slot(k->p, slot);
+    ap_move(k->p, &image, var_n, p->image);
+    ap_push(&image, p->row, p->h), ap_push(&image, p->column, p->w);
+    ap_push(&image, p->channel, p->channels);
+    emit_window_of(k, p, dst, image, var_row, rows);
+}
+
 static void report(struct kernel_builder *k, const struct pooling *p, const struct type *out,
                    const struct type *in)
 {
@@ -59,22 +65,30 @@ static void report(struct kernel_builder *k, const struct pooling *p, const stru
     kernel_of(k)->bytes = dim_mul(t, dim_add(t, written, read), 4);
 }
 
-/* Channels first: every channel is a picture of its own, some rows of it at a time. */
+/* Pictures of an instance: what the first cache holds. */
+static dim_t pictures_tile(const struct pooling *p, dim_t pictures)
+{
+    enum { ELEMENTS = 8192, LEAST = 16 };
+    dim_t each = dim_is_const(p->h) && dim_is_const(p->w) ? p->h * p->w : ELEMENTS;
+    dim_t some = spread_tile(pictures, each > 0 && each < ELEMENTS ? ELEMENTS / each : 1, 1, LEAST);
+    return some < LEAST ? some : some / LEAST * LEAST; /* whole vectors, where they are lanes */
+}
+
+/* Channels first: every channel is a picture of its own; some of them at a time, or some rows of one. */
 static void emit_pictures(struct lowering *l, const struct node *n, struct pooling p)
 {
     struct dim_table *t = &l->p->dims;
     struct kernel_builder k = begin_kernel(l, n, n->name);
     dim_t out_channels = dim_mul(t, p.oh, p.ow);
     dim_t tile = image_rows_tile(p.oh, p.ow);
-    p.n = dim_mul(t, p.n, p.channels);
-    p.image = p.channel;
-    p.channels = p.channel = 1;
-    int var_n = kernel_grid(&k, p.n), var_row = kernel_grid(&k, dim_ceildiv(t, p.oh, tile));
-    struct ap dst = ap_slot(l->p, value_slot(l, n->out[0]));
-    ap_move(l->p, &dst, var_n, out_channels);
+    dim_t pictures = dim_mul(t, p.n, p.channels), some = pictures_tile(&p, pictures);
+    int var_n = kernel_grid(&k, dim_ceildiv(t, pictures, some)), var_row = kernel_grid(&k, dim_ceildiv(t, p.oh, tile));
+    struct ap dst = ap_slot(l->p, value_slot(l, n->out[0])), image = ap_slot(l->p, value_slot(l, n->in[0]));
     ap_push_tile(l->p, &dst, p.ow, tile, var_row, p.oh);
-    ap_push(&dst, 1, p.ow), ap_push(&dst, 1, 1);
-    emit_window(&k, &p, dst, value_slot(l, n->in[0]), var_n, var_row, tile);
+    ap_push(&dst, 1, p.ow), ap_push_tile(l->p, &dst, out_channels, some, var_n, pictures);
+    ap_push(&image, p.row, p.h), ap_push(&image, p.column, p.w);
+    ap_push_tile(l->p, &image, p.channel, some, var_n, pictures);
+    emit_window_of(&k, &p, dst, image, var_row, tile);
     report(&k, &p, &n->out[0]->type, &n->in[0]->type);
 }
 

@@ -24,8 +24,8 @@ bool parts_read_through(struct lowering *l, const struct node *n);
 /* v is such a part: where it lies. */
 bool is_read_through(struct lowering *l, const struct value *v, struct part_place *s);
 
-/* v is an operand of a concatenation, its only user, as it is or shown in another shape: where an elementwise group that
- * makes v writes it. */
+/* v is an operand of a concatenation, its only user, as it is or shown in another shape: where an elementwise group
+ * that makes v writes it. */
 bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s);
 /* The operand of a concatenation, whose result is the slot, has been written there. */
 bool was_written_through(struct lowering *l, struct value *part, int whole);

@@ -37,6 +37,8 @@ static unsigned forms_of(const struct bound_insn *i, struct tile_list *tiles)
     case INSN_dma_copy:
         return FORM_RUNS | (i->run == exec_streamed_copy ? FORM_STREAMED : 0) |
                (i->run == exec_dma_transpose ? FORM_TRANSPOSED : 0);
+    case INSN_window_pool:
+        return FORM_RUNS | pool_forms(i);
     default:
         return FORM_RUNS | flat;
     }

@@ -222,7 +222,7 @@ static void add_pool(struct used *u, const struct insn *n)
     if (bytes && max)
         use_add(u, "KERNEL_pool_max_bytes");
     if (singles && step_of(x, 1) < 2) /* pixels may be neighbours */
-        use_add(u, "KERNEL_pool_row");
+        use_add(u, "KERNEL_pool_plane");
 }
 
 /* What is made of two functions at once (exec_dve.c), in instructions that do not exchange operands. */
@@ -460,6 +460,7 @@ static void add_bound_forms(struct used *u, const struct insn *n, const struct i
         {FORM_STREAMED, INSN_dma_copy, "KERNEL_copy_streamed"},
         {FORM_TRANSPOSED, INSN_tensor_copy, "KERNEL_transpose"},
         {FORM_TRANSPOSED, INSN_dma_copy, "KERNEL_transpose"},
+        {FORM_TRANSPOSED, INSN_window_pool, "KERNEL_transpose"},
         {FORM_EMPTY, INSN_nc_matmul, "MATMUL_EMPTY"},
         {FORM_SLOW, INSN_nc_matmul, "MATMUL_SLOW"},
         {FORM_DOT, INSN_nc_matmul, "MATMUL_DOT"},

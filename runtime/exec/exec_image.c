@@ -3,6 +3,7 @@
  * row.
  */
 #include "runtime/exec/engine.h"
+#include "runtime/exec/forms.h"
 
 #include "neff/base/use.h"
 
@@ -17,8 +18,10 @@ struct bound_image {
     bool extra;     /* alu runs after */
     bool direct;    /* the kernel takes it as it is */
     bool bytes;     /* the pooling kernel of 8-bit numbers does */
-    bool columns;   /* the one of rows of one channel does */
+    bool planes;    /* the one of pictures of one channel does */
     float *counts;  /* columns of the image in the window of each pixel */
+    int64_t work_pitch, work_rows;
+    struct bound_insn *turned; /* small pictures, as if their channels were last; or NULL */
 };
 
 static bool constant_imms(struct binding *b, const struct bound_insn *i)
@@ -64,20 +67,17 @@ static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct bo
     return true;
 }
 
-static int64_t columns_work(const struct bound_insn *i)
-{
-    const struct operand *y = &i->o[AP(window_pool, dst)];
-    return pool_row_work(
-        i->o[AP(window_pool, image)].count[1], (int)NUMBER(i, window_pool, kernel_w),
-        (int)NUMBER(i, window_pool, stride_w), (int)NUMBER(i, window_pool, dilation_w),
-        (int)NUMBER(i, window_pool, pad_w), y->count[y->rank - 2]);
-}
-
 static void count_columns(struct binding *b, const struct bound_insn *i, struct bound_image *m)
 {
+    enum { WORK = 8192 }; /* elements: half of the first cache, or a row */
     const struct operand *y = &i->o[AP(window_pool, dst)];
     int64_t pixels = y->count[y->rank - 2], width = i->o[AP(window_pool, image)].count[1];
-    need_scratch(b, columns_work(i) * (int64_t)sizeof(float));
+    int64_t rows = y->rank == 3 && y->count[0] < POOL_ROWS ? y->count[0] : y->rank == 3 ? POOL_ROWS : 1;
+    m->work_pitch =
+        pool_work_pitch(width, (int)NUMBER(i, window_pool, kernel_w), (int)NUMBER(i, window_pool, stride_w),
+                        (int)NUMBER(i, window_pool, dilation_w), (int)NUMBER(i, window_pool, pad_w), pixels);
+    m->work_rows = m->work_pitch * rows <= WORK ? rows : m->work_pitch < WORK ? WORK / m->work_pitch : 1;
+    need_scratch(b, m->work_pitch * m->work_rows * (int64_t)sizeof(float));
     m->counts = ARENA_ARRAY(b->arena, float, pixels + 1);
     for (int64_t x = 0; x < pixels; x++) {
         int64_t found = 0;
@@ -89,6 +89,30 @@ static void count_columns(struct binding *b, const struct bound_insn *i, struct 
         found = NUMBER(i, window_pool, count_pad) ? NUMBER(i, window_pool, kernel_w) : found;
         m->counts[x] = (float)(found > 0 ? found : 1);
     }
+}
+
+/* Small pictures, a vector of whose rows would be lanes of nothing for the most part, are transposed: then a vector is
+ * one pixel of several of them. Not where windows have many places, which rows and columns see in turn otherwise. */
+static void turn_pictures(struct binding *b, const struct bound_insn *i, struct bound_image *m)
+{
+    enum { WIDEST = 16, LEAST = 8, PLACES = 100 /* of a row's windows */ };
+    const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
+    int64_t pixels = x->count[0] * x->count[1], channels = y->count[2];
+    int64_t places = NUMBER(i, window_pool, kernel_h) * NUMBER(i, window_pool, kernel_w) * y->count[1];
+    bool dense = x->step[0] == x->count[1] && x->step[2] == pixels && y->step[0] == y->count[1];
+    if (!dense || channels < LEAST || places > PLACES || x->count[1] > WIDEST)
+        return;
+    struct bound_insn *turned = m->turned = arena_copy(b->arena, i, sizeof *i);
+    struct bound_image *as = arena_copy(b->arena, m, sizeof *m);
+    int64_t *steps = ARENA_ARRAY(b->arena, int64_t, 2 * 3);
+    steps[0] = y->count[1] * channels, steps[3] = x->count[1] * channels;
+    steps[1] = steps[4] = channels, steps[2] = steps[5] = 1;
+    as->direct = true;
+    turned->prepared = as;
+    turned->o = arena_copy(b->arena, i->o, sizeof *i->o * (size_t)i->nops);
+    turned->o[AP(window_pool, dst)].step = steps;
+    turned->o[AP(window_pool, image)].step = steps + 3;
+    need_scratch(b, (pixels + y->count[0] * y->count[1]) * channels * (int64_t)sizeof(float));
 }
 
 static bool prepare_pool(struct binding *b, struct bound_insn *i, struct bound_image *m)
@@ -112,10 +136,14 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct bound_i
     m->direct = singles && x->step[2] == 1 && y->step[last] == 1;
     m->bytes = (x->dtype == DT_U8 || x->dtype == DT_I8) && x->dtype == y->dtype &&
                i->func[FUNC(window_pool, op)] == OP_max && x->step[2] == 1 && y->step[last] == 1;
-    m->columns = singles && !x->nclips && x->step[1] == 1 && y->step[last - 1] == 1 &&
-                 NUMBER(i, window_pool, stride_w) > 0 && (!m->direct || y->count[last] == 1);
-    if (m->columns)
+    m->planes = singles && x->step[1] == 1 && y->step[last - 1] == 1 && NUMBER(i, window_pool, stride_w) > 0 &&
+                (!m->direct || y->count[last] == 1);
+    for (int k = 0; k < x->nclips; k++)
+        m->planes &= x->clips[k].dim == 2;
+    if (m->planes)
         count_columns(b, i, m);
+    if (USED(KERNEL_transpose) && m->planes && y->rank == 3)
+        turn_pictures(b, i, m);
     return true;
 }
 
@@ -341,37 +369,37 @@ static void pool_pixels(const struct worker *me, const struct bound_insn *i, con
     }
 }
 
-/* A row of every channel, whose pixels lie together. */
-static void pool_columns(const struct worker *me, const struct bound_insn *i, const struct image_window *w,
-                         const char *image, char *out, int64_t pixels, int64_t channels)
+/* Rows of every channel, whose pixels lie together. */
+static void pool_planes(const struct worker *me, const struct bound_insn *i, const struct image_window *w,
+                        const char *image, char *out, const int64_t *count, int64_t channels)
 {
     const struct bound_image *m = i->prepared;
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
-    const float *rows[MAX_TAPS];
-    int64_t height = 0, first = w->row;
-    for (int64_t t = 0; t < w->kernel_h; t++)
-        if (first + t * w->dilation_h >= 0 && first + t * w->dilation_h < w->height)
-            rows[height++] = (const float *)image + (first + t * w->dilation_h) * x->step[0];
-    int64_t counted = NUMBER(i, window_pool, count_pad) ? w->kernel_h : height > 0 ? height : 1;
-    struct pool_row r = {.rows = rows,
-                         .height = (size_t)height,
-                         .width = (size_t)w->width,
-                         .taps = (int)w->kernel_w,
-                         .stride = (int)NUMBER(i, window_pool, stride_w),
-                         .dilation = (int)w->dilation_w,
-                         .pad = (int)NUMBER(i, window_pool, pad_w),
-                         .pixels = (size_t)pixels,
-                         .y = (float *)out,
-                         .work = (float *)me->scratch,
-                         .max = i->func[FUNC(window_pool, op)] == OP_max,
-                         .height_counted = (float)counted,
-                         .counts = m->counts};
-    for (int64_t c = 0; c < channels; c++) {
-        me->k->pool_row(&r);
-        for (int64_t t = 0; t < height; t++)
-            rows[t] += x->step[2];
-        r.y += y->step[y->rank - 1];
-    }
+    int last = y->rank - 1;
+    struct pool_plane p = {.x = (const float *)image,
+                           .x_pitch = x->step[0],
+                           .height = (size_t)w->height,
+                           .width = (size_t)w->width,
+                           .first = w->row,
+                           .kernel_h = (int)w->kernel_h,
+                           .kernel_w = (int)w->kernel_w,
+                           .stride_h = NUMBER(i, window_pool, stride_h),
+                           .stride_w = (int)NUMBER(i, window_pool, stride_w),
+                           .dilation_h = w->dilation_h,
+                           .dilation_w = (int)w->dilation_w,
+                           .pad = (int)NUMBER(i, window_pool, pad_w),
+                           .rows = last == 2 ? (size_t)count[0] : 1,
+                           .pixels = (size_t)count[last - 1],
+                           .y = (float *)out,
+                           .y_pitch = last == 2 ? y->step[0] : 0,
+                           .work = (float *)me->scratch,
+                           .work_rows = (size_t)m->work_rows,
+                           .work_pitch = (size_t)m->work_pitch,
+                           .max = i->func[FUNC(window_pool, op)] == OP_max,
+                           .count_pad = NUMBER(i, window_pool, count_pad) != 0,
+                           .counts = m->counts};
+    for (int64_t c = 0; c < channels; c++, p.x += x->step[2], p.y += y->step[last])
+        me->k->pool_plane(&p);
 }
 
 /* One row of pixels, of which `column` is the first that windows see. */
@@ -392,6 +420,25 @@ static void pool_pixel_row(const struct worker *me, const struct bound_insn *i, 
     }
 }
 
+static void pool_turned(struct worker *me, const struct bound_insn *i, struct image_window w, const char *image,
+                        char *out, const int64_t *count, int64_t channels)
+{
+    enum { DST = AP(window_pool, dst), IMAGE = AP(window_pool, image) };
+    const struct bound_insn *turned = ((const struct bound_image *)i->prepared)->turned;
+    const struct operand *y = &turned->o[DST], *x = &turned->o[IMAGE];
+    int64_t pixels = w.height * w.width, results = count[0] * count[1];
+    char *from = me->scratch, *to = from + w.height * x->step[0] * x->size;
+    me->k->transpose(from, x->step[1], image, i->o[IMAGE].step[2], (size_t)channels, (size_t)pixels, (size_t)x->size);
+    for (int64_t r = 0; r < count[0]; r++, w.row += NUMBER(i, window_pool, stride_h))
+        pool_pixel_row(me, turned, w, from, to + r * y->step[0] * y->size, count[1], channels);
+    me->k->transpose(out, i->o[DST].step[2], to, y->step[1], (size_t)results, (size_t)channels, (size_t)y->size);
+}
+
+unsigned pool_forms(const struct bound_insn *i)
+{
+    return ((const struct bound_image *)i->prepared)->turned ? FORM_TRANSPOSED : 0;
+}
+
 void exec_window_pool(struct worker *me, const struct bound_insn *i)
 {
     const struct bound_image *m = i->prepared;
@@ -409,19 +456,22 @@ void exec_window_pool(struct worker *me, const struct bound_insn *i)
     int64_t rows = last == 2 ? yc[0] : 1;
     const char *image = operand_address(me, x);
     char *out = operand_address(me, y);
-    for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size) {
-        struct image_window w = {(row + r) * NUMBER(i, window_pool, stride_h) -
-                               NUMBER(i, window_pool, pad_h),
-                           -NUMBER(i, window_pool, pad_w),
-                           xc[0],
-                           xc[1],
-                           NUMBER(i, window_pool, kernel_h),
-                           NUMBER(i, window_pool, kernel_w),
-                           NUMBER(i, window_pool, dilation_h),
-                           NUMBER(i, window_pool, dilation_w)};
-        if (USED(KERNEL_pool_row) && m->columns && pixels)
-            pool_columns(me, i, &w, image, out, yc[last - 1], channels);
-        else
-            pool_pixel_row(me, i, w, image, out, yc[last - 1], channels);
+    struct image_window w = {row * NUMBER(i, window_pool, stride_h) - NUMBER(i, window_pool, pad_h),
+                             -NUMBER(i, window_pool, pad_w),
+                             xc[0],
+                             xc[1],
+                             NUMBER(i, window_pool, kernel_h),
+                             NUMBER(i, window_pool, kernel_w),
+                             NUMBER(i, window_pool, dilation_h),
+                             NUMBER(i, window_pool, dilation_w)};
+    if (USED(KERNEL_transpose) && m->turned && pixels) {
+        pool_turned(me, i, w, image, out, yc, channels);
+        return;
     }
+    if (USED(KERNEL_pool_plane) && m->planes && pixels) {
+        pool_planes(me, i, &w, image, out, yc, channels);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++, out += y->step[0] * y->size, w.row += NUMBER(i, window_pool, stride_h))
+        pool_pixel_row(me, i, w, image, out, yc[last - 1], channels);
 }

@@ -40,6 +40,7 @@ unsigned product_forms(const struct bound_insn *i, tell_tile *tell, void *to);
 unsigned activation_forms(const struct bound_insn *i);
 unsigned tensor_tensor_forms(const struct bound_insn *i);
 unsigned tensor_scalar_forms(const struct bound_insn *i);
+unsigned pool_forms(const struct bound_insn *i); /* of window_pool */
 
 /* Whether simple_steps takes them (exec_steps.c). */
 struct product_steps;

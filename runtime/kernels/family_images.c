@@ -10,7 +10,7 @@
 
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/conv.inc"
-#include "runtime/kernels/pool_row.inc"
+#include "runtime/kernels/pool_plane.inc"
 #include "runtime/kernels/winograd.inc"
 #include "runtime/kernels/resize.inc"
 
@@ -32,7 +32,7 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
 #if !OVERLAY
     SET_USED(pool_max, pool_max)
     SET_USED(pool_sum, pool_sum)
-    SET_USED(pool_row, pool_row)
+    SET_USED(pool_plane, pool_plane)
     SET_USED(pool_max_bytes, pool_max_bytes)
     SET_USED(resize_linear, resize_linear)
     SET_USED(winograd_output, winograd_output)

@@ -308,26 +308,32 @@ struct resize_row {
 };
 
 /*
- * One row of a pooling of pictures of one channel: of `height` rows, then of windows along them.
- * Pixel x sees places x * stride - pad + t * dilation, t < taps, of those that are inside. The mean
- * divides by height_counted * counts[x].
+ * Pooling of a picture of one channel. Pixel x of row y sees rows first + y * stride_h + t * dilation_h, t < kernel_h,
+ * and of those places x * stride_w - pad + t * dilation_w, t < kernel_w, as far as they are inside. The mean divides by
+ * counts[x] times the rows that are inside, or by counts[x] * kernel_h.
  */
-struct pool_row {
-    const float *const *rows;
-    size_t height, width; /* rows there are, which may be 0; pixels of each */
-    int taps, stride, dilation, pad;
-    size_t pixels;
-    float *y, *work; /* work: pool_row_work() elements */
-    bool max;
-    float height_counted;
+struct pool_plane {
+    const float *x;
+    ptrdiff_t x_pitch; /* elements between rows; pixels are neighbours */
+    size_t height, width;
+    ptrdiff_t first;
+    ptrdiff_t stride_h, dilation_h;
+    int kernel_h, kernel_w, stride_w, dilation_w, pad;
+    size_t rows, pixels; /* of the result */
+    float *y;
+    ptrdiff_t y_pitch;
+    float *work; /* work_rows (POOL_ROWS at most) of work_pitch = pool_work_pitch() elements */
+    size_t work_rows, work_pitch;
+    bool max, count_pad;
     const float *counts; /* places of the window that count along the row, at least 1 */
 };
-static inline int64_t pool_row_work(int64_t width, int taps, int stride, int dilation, int pad,
-                                    int64_t pixels)
+enum { POOL_ROWS = 32, POOL_STRIDE = 5 /* of longer ones, pixels are fetched one by one */ };
+static inline int64_t pool_work_pitch(int64_t width, int taps, int stride, int dilation, int pad, int64_t pixels)
 {
     enum { MAX_LANES = 16 };
-    int64_t seen = (pixels + 2 * MAX_LANES) * stride + (int64_t)taps * dilation;
-    return (seen > pad + width ? seen : pad + width) + 2 * MAX_LANES;
+    int64_t seen = (pixels + MAX_LANES - 1) / MAX_LANES * MAX_LANES * stride + (int64_t)(taps - 1) * dilation,
+            folded = pad + (width + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
+    return ((seen > folded ? seen : folded) + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
 }
 
 struct stream_run;  /* stream.h */
@@ -461,7 +467,7 @@ struct kernel_table {
     /* The greatest u8, or s8, of count > 0 rows. */
     void (*pool_max_bytes)(uint8_t *y, const uint8_t *const *taps, size_t count, size_t channels,
                            bool is_signed);
-    void (*pool_row)(const struct pool_row *r);
+    void (*pool_plane)(const struct pool_plane *r);
     void (*resize_linear)(const struct resize_row *r);
     void (*depthwise)(const struct depthwise_row *d);
     void (*depthwise_integer)(const struct depthwise_integer_row *d);

@@ -82,55 +82,60 @@ static void test_resize(void **state)
                     check_resize(pixels, channels, apart, both);
 }
 
-/* A row of windows of one channel over the rows of a picture that are inside. */
-static void check_pool_row(size_t width, int height, int taps, int stride, int dilation, int pad,
-                           bool max)
+/* Windows over a picture of one channel, some of whose rows and columns are outside. */
+static void check_pool_plane(struct pool_plane p, size_t pixels)
 {
-    enum { ROWS = 3 };
-    size_t pixels = (width + (size_t)pad) / (size_t)stride + 1;
-    float *rows[ROWS], *y = random_row(pixels), *counts = random_row(pixels);
-    float *work = random_row(
-        (size_t)pool_row_work((int64_t)width, taps, stride, dilation, pad, (int64_t)pixels));
-    for (int t = 0; t < ROWS; t++)
-        rows[t] = random_row(width);
-    for (size_t x = 0; x < pixels; x++)
-        counts[x] = (float)(1 + x % 3);
-    table->pool_row(&(struct pool_row){.rows = (const float *const *)rows,
-                                       .height = (size_t)height,
-                                       .width = width,
-                                       .taps = taps,
-                                       .stride = stride,
-                                       .dilation = dilation,
-                                       .pad = pad,
-                                       .pixels = pixels,
-                                       .y = y,
-                                       .work = work,
-                                       .max = max,
-                                       .height_counted = 2,
-                                       .counts = counts});
-    for (size_t x = 0; x < pixels; x++) {
-        double e = max ? -INFINITY : 0;
-        for (int t = 0; t < taps; t++)
-            for (int r = 0; r < height; r++) {
-                int64_t at = (int64_t)x * stride - pad + t * dilation;
-                if (at >= 0 && at < (int64_t)width)
-                    e = max ? fmax(e, rows[r][at]) : e + rows[r][at];
+    int64_t pitch = pool_work_pitch((int64_t)p.width, p.kernel_w, p.stride_w, p.dilation_w, p.pad, (int64_t)pixels);
+    float *x = random_row((p.height - 1) * (size_t)p.x_pitch + p.width), *counts = random_row(pixels),
+          *y = random_row(p.rows * pixels), *work = random_row((size_t)pitch * p.work_rows);
+    for (size_t k = 0; k < pixels; k++)
+        counts[k] = (float)(1 + k % 3);
+    p.x = x, p.y = y, p.work = work, p.counts = counts;
+    p.work_pitch = (size_t)pitch, p.pixels = pixels, p.y_pitch = (ptrdiff_t)pixels;
+    table->pool_plane(&p);
+    for (size_t row = 0; row < p.rows; row++)
+        for (size_t k = 0; k < pixels; k++) {
+            double e = p.max ? -INFINITY : 0;
+            int seen = 0;
+            for (int r = 0; r < p.kernel_h; r++) {
+                ptrdiff_t line = p.first + (ptrdiff_t)row * p.stride_h + r * p.dilation_h;
+                bool inside = line >= 0 && line < (ptrdiff_t)p.height;
+                seen += inside;
+                for (int t = 0; inside && t < p.kernel_w; t++) {
+                    ptrdiff_t at = (ptrdiff_t)k * p.stride_w - p.pad + t * p.dilation_w;
+                    float v = at >= 0 && at < (ptrdiff_t)p.width ? x[line * p.x_pitch + at] : p.max ? -INFINITY : 0;
+                    e = p.max ? fmax(e, v) : e + v;
+                }
             }
-        e /= max ? 1 : 2.0 * counts[x];
-        assert_true(y[x] == e || fabs(y[x] - e) <= 1e-5);
-    }
-    for (int t = 0; t < ROWS; t++)
-        free(rows[t]);
-    free(y), free(counts), free(work);
+            e /= p.max ? 1 : (double)counts[k] * (p.count_pad ? p.kernel_h : seen > 0 ? seen : 1);
+            assert_true(y[row * pixels + k] == e || fabs(y[row * pixels + k] - e) <= 1e-5);
+        }
+    free(x), free(y), free(counts), free(work);
 }
 
-static void test_pool_row(void **state)
+static void test_pool_plane(void **state)
 {
-    for (size_t width = 1; width < 70; width += width < 36 ? 1 : 5)
-        for (int stride = 1; stride < 4; stride++)
-            for (int form = 0; form < 16; form++)
-                check_pool_row(width, form % 4, 1 + form % 3, stride, 1 + form / 8, form % 3 / 2,
-                               form & 4);
+    for (int width = 1; width < 70; width += width < 36 ? 1 : 5)
+        for (int stride = 1; stride < POOL_STRIDE + 2; stride++)
+            for (int form = 0; form < 16; form++) {
+                int pad = form % 3 / 2;
+                check_pool_plane((struct pool_plane){.x_pitch = width + form % 2,
+                                                     .height = (size_t)(1 + form % 5),
+                                                     .width = (size_t)width,
+                                                     .first = -(form % 3),
+                                                     .stride_h = 1 + form % 3,
+                                                     .dilation_h = 1 + form / 12,
+                                                     .kernel_h = 1 + form % 4,
+                                                     .kernel_w = 1 + form % 3,
+                                                     .stride_w = stride,
+                                                     .dilation_w = 1 + form / 8,
+                                                     .pad = pad,
+                                                     .rows = 5,
+                                                     .work_rows = (size_t)(1 + form % 6),
+                                                     .max = form & 4,
+                                                     .count_pad = form & 2},
+                                 (size_t)((width + pad) / stride + 1));
+            }
 }
 
 /* Rounded to bf16: the same bits as by a conversion of y. */
@@ -229,7 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_resize),
-        cmocka_unit_test(test_pool_row),
+        cmocka_unit_test(test_pool_plane),
         cmocka_unit_test(test_depthwise),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
