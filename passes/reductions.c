@@ -26,10 +26,10 @@ static bool divides(const struct node *n)
 /* How many axes are the first dims, when the others are the last, few elements, of long rows. 0: it is another. */
 static int first_axes(const struct type *x, const int *axes, int n)
 {
-    int64_t last = 1, row = 1;
+    int64_t last = 1, row = 1, rows = 1;
     int first = 0;
     while (first < n && axes[first] == first)
-        first++;
+        rows *= x->dims[first++];
     for (int i = first; i < n; i++) {
         if (axes[i] != x->rank - n + i)
             return 0;
@@ -37,7 +37,7 @@ static int first_axes(const struct type *x, const int *axes, int n)
     }
     for (int i = first; i < x->rank; i++)
         row *= x->dims[i];
-    return first < n && last <= MAX_LAST && row >= MIN_ROW && row > last ? first : 0;
+    return first < n && rows > 1 && last <= MAX_LAST && row >= MIN_ROW && row > last ? first : 0;
 }
 
 static struct value *reduce(struct divider *p, struct node *n, struct value *x, const int *axes, int count)

@@ -247,6 +247,25 @@ static void test_convert_strides(void **state)
     }
 }
 
+/* Results whose rows lie so far apart that they share sets of a cache. */
+static void test_transpose_far(void **state)
+{
+    enum { PITCH = 512, ROWS = 300 };
+    for (size_t size = 1; size <= 8; size *= 2)
+        for (size_t cols = 1; cols < 72; cols += cols < 20 ? 3 : 17) {
+            uint8_t *x = malloc(ROWS * cols * size), *y = calloc(PITCH * cols, size);
+            for (size_t i = 0; i < ROWS * cols * size; i++)
+                x[i] = (uint8_t)next_random();
+            table->transpose(y, PITCH, x, (ptrdiff_t)cols, ROWS, cols, size);
+            for (size_t j = 0; j < cols; j++)
+                for (size_t i = 0; i < PITCH; i++) {
+                    static const uint8_t zeros[8];
+                    assert_memory_equal(y + (j * PITCH + i) * size, i < ROWS ? x + (i * cols + j) * size : zeros, size);
+                }
+            free(x), free(y);
+        }
+}
+
 static void test_copy_transpose(void **state)
 {
     static const size_t sizes[] = {1, 2, 4, 8};
@@ -673,7 +692,8 @@ int main(void)
         cmocka_unit_test(test_convert),
         cmocka_unit_test(test_convert_integers),
         cmocka_unit_test(test_convert_strides),
-        cmocka_unit_test(test_copy_transpose), cmocka_unit_test(test_transpose_far_rows),
+        cmocka_unit_test(test_copy_transpose),
+        cmocka_unit_test(test_transpose_far), cmocka_unit_test(test_transpose_far_rows),
         cmocka_unit_test(test_softmax_block),
         cmocka_unit_test(test_interleave),
         cmocka_unit_test(test_reduce),
