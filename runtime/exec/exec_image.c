@@ -100,6 +100,8 @@ static void turn_pictures(struct binding *b, const struct bound_insn *i, struct 
     int64_t pixels = x->count[0] * x->count[1], channels = y->count[2];
     int64_t places = NUMBER(i, window_pool, kernel_h) * NUMBER(i, window_pool, kernel_w) * y->count[1];
     bool dense = x->step[0] == x->count[1] && x->step[2] == pixels && y->step[0] == y->count[1];
+    for (int k = 0; k < y->nclips; k++)
+        dense &= y->clips[k].dim != 1;
     if (!dense || channels < LEAST || places > PLACES || x->count[1] > WIDEST)
         return;
     struct bound_insn *turned = m->turned = arena_copy(b->arena, i, sizeof *i);

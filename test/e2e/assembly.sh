@@ -43,6 +43,34 @@ cmp -s short.xasm "$softmax" && failed "the softmax has no factor to leave out"
 cmp -s short.neff cpu.neff || failed "a factor that is left out is not 1"
 refuses 1 "the program is for trn1, --target says trn2" sh -c "\"$xdump\" trn1.neff --asm >trn1.xasm; \"$xcc\" trn1.xasm --target trn2 -o x.neff; s=\$?; rm trn1.xasm; exit \$s"
 
+# Windows of the first columns alone: the same of twelve pictures at a time as of three.
+pooled() {
+    cat >"$1" <<END
+program "pooled" target cpu
+node 0 "" ""
+outputs "y"
+slot %0 input "x" f32[24,7,7]
+slot %1 planned f32[24,8,8] output
+kernel 0 "zeros" grid() vars 0 semaphores 0 flops 0 bytes 0 {
+  dve.memset dst=%1 f32[0](24:64, 64:1), value=0 node 0
+}
+kernel 1 "pool" grid($((24 / $2))) vars 1 semaphores 0 flops 0 bytes 0 {
+  dve.window_pool dst=%1 f32[g0*$((64 * $2))](8:8, min(8,5-g0*0):1, $2:64), image=%0 f32[g0*$((49 * $2))](7:7, 7:1, $2:49), row=0, kernel_h=2, kernel_w=2, stride_h=1, stride_w=1, dilation_h=1, dilation_w=1, pad_h=1, pad_w=1, op=max node 0
+}
+region 0 (%0) -> (%1) {
+  launch 0
+  launch 1
+}
+END
+}
+pooled few.xasm 3
+pooled many.xasm 12
+for name in few many; do
+    "$xcc" $name.xasm -o $name.neff
+    "$xrun" $name.neff --random -o $name >/dev/null
+done
+cmp -s few/y.npy many/y.npy || failed "windows of the first columns of many pictures"
+
 # Constants of any size lie in a file beside the text.
 "$xcc" "$source/models/digits/digits.onnx" -o digits.neff
 "$xdump" digits.neff --asm >digits.xasm
