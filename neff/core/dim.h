@@ -131,7 +131,7 @@ dim_t dim_mul(struct dim_table *t, dim_t a, dim_t b);
 /* Quotients cancel equal factors, which are taken not to be 0. */
 dim_t dim_floordiv(struct dim_table *t, dim_t a, dim_t b); /* towards minus infinity; b 0 gives 0 */
 dim_t dim_ceildiv(struct dim_table *t, dim_t a, dim_t b);
-dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b */
+dim_t dim_mod(struct dim_table *t, dim_t a, dim_t b); /* a - floordiv(a, b) * b; b 0 gives a */
 dim_t dim_min(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_max(struct dim_table *t, dim_t a, dim_t b);
 dim_t dim_broadcast(struct dim_table *t, dim_t a, dim_t b);

@@ -21,7 +21,7 @@ int64_t dim_apply(int op, int64_t a, int64_t b)
     case DIM_CEILDIV:
     case DIM_MOD:
         if (b == 0)
-            return 0;
+            return op == DIM_MOD ? a : 0;
         if (b == -1)
             return op == DIM_MOD ? 0 : nearest(-(__int128)a);
         q = a / b, r = a % b;
@@ -87,6 +87,18 @@ static struct bounds bounds_divide(int op, struct bounds a, struct bounds b)
     return r;
 }
 
+static struct bounds bounds_mod(struct bounds a, struct bounds b)
+{
+    int64_t most = b.high == INT64_MAX ? INT64_MAX : b.high - 1;
+    if (b.low < 0)
+        return (struct bounds){INT64_MIN, INT64_MAX};
+    if (b.low > 0)
+        return (struct bounds){0, most};
+    if (a.low >= 0) /* what is left of x is not more than x; of x by 0, x */
+        return (struct bounds){0, a.high};
+    return (struct bounds){a.low, a.high > most ? a.high : most};
+}
+
 static struct bounds bounds_of(const struct dim_table *t, dim_t d)
 {
     if (dim_is_const(d))
@@ -107,9 +119,7 @@ static struct bounds bounds_of(const struct dim_table *t, dim_t d)
     case DIM_CEILDIV:
         return bounds_divide(n->op, a, b);
     case DIM_MOD:
-        if (b.low < 0)
-            return (struct bounds){INT64_MIN, INT64_MAX};
-        return (struct bounds){0, b.high == INT64_MAX || b.high == 0 ? b.high : b.high - 1};
+        return bounds_mod(a, b);
     case DIM_MIN:
         return (struct bounds){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
     case DIM_PITCH:

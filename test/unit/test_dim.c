@@ -57,8 +57,7 @@ static struct dim_pair random_expression(struct dim_table *t, const dim_t *symbo
     case 4:
         return b.v == 0 ? a : (struct dim_pair){dim_ceildiv(t, a.d, b.d), -floor_divide(-a.v, b.v)};
     case 5:
-        return b.v == 0 ? a
-                        : (struct dim_pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
+        return (struct dim_pair){dim_mod(t, a.d, b.d), a.v - floor_divide(a.v, b.v) * b.v};
     case 6:
         return (struct dim_pair){dim_min(t, a.d, b.d), a.v < b.v ? a.v : b.v};
     default:
