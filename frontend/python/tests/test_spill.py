@@ -111,6 +111,19 @@ class Spill(Case):
         with mock.patch.object(_spill, "LIMIT", 16):
             self.close(nki.jit(kernel)[2](x), np.exp(x))
 
+    def test_indices_in_a_grid(self) -> None:
+        """Tiles whose elements choose rows are each program's own, too."""
+        def kernel(x, rows):
+            out, g = nl.ndarray((2, 64, x.shape[1]), dtype=x.dtype, buffer=nl.shared_hbm), nl.program_id(0)
+            i = nl.load(rows[g])
+            nl.store(out[g], nl.exp(nl.load(x[i[nl.arange(64)[:, None], 0], nl.arange(x.shape[1])[None, :]])))
+            return out
+
+        r = np.random.RandomState(1)
+        x, rows = r.rand(128, 512).astype(np.float32), r.randint(0, 128, (2, 64, 1)).astype(np.int32)
+        with mock.patch.object(_spill, "LIMIT", 16):
+            self.close(nki.jit(kernel)[2](x, rows), np.exp(x[rows[:, :, 0]]))
+
     def test_python_lists_on_strict_targets(self) -> None:
         """Tiles of a list of Python's, and those of one tensor, by one program and by each of a grid."""
         def listed(x):

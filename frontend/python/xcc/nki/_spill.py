@@ -27,8 +27,9 @@ def _to_hbm(t: Trace, o: Object) -> None:
         return
     o.private, o.shape, o.elements = True, tuple(t.grid) + o.shape, size * math.prod(t.grid)
     own = Expr((), 0, tuple((v, size * math.prod(t.grid[k + 1:])) for k, v in enumerate(t.grid_variables) if v.count > 1), ())
-    operands = [p for r in t.records if isinstance(r, Instruction) for p in r.operands.values() if p.object is o]
-    for p in {id(p): p for p in operands}.values():
+    operands = [p for r in t.records if isinstance(r, Instruction) for p in r.operands.values()]
+    operands += [p.index[2] for p in operands if p.index is not None]
+    for p in {id(p): p for p in operands if p.object is o}.values():
         p.offset = own + p.offset
 
 
