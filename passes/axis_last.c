@@ -1,0 +1,70 @@
+/*
+ * pass axis_last: softmax and the places of extremes over a dim behind which fewer elements lie than a vector has:
+ * with that dim last, where a row is a vector of its own. Requires inferred types; runs after layout.
+ */
+#include "passes/match.h"
+#include "passes/rewrite.h"
+
+enum { MOST_BEHIND = 7, LEAST_ALONG = 8, LEAST_ELEMENTS = 4096 };
+
+struct axis_last {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
+/* The axis of a node that gains, or -1. */
+static int turned_axis(const struct node *n)
+{
+    static const enum op ops[] = {OP_softmax, OP_log_softmax, OP_argmax, OP_argmin};
+    const struct type *x = n->nin ? &n->in[0]->type : NULL;
+    bool any = false;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        any |= n->op == ops[i];
+    if (!any || x->kind != VK_TENSOR || x->rank < 2 || x->dtype != DT_F32)
+        return -1;
+    bool softmax = n->op == OP_softmax || n->op == OP_log_softmax;
+    int64_t axis = attr_int(&n->attrs, "axis", softmax ? -1 : 0), behind = 1, elements = 1;
+    axis += axis < 0 ? x->rank : 0;
+    if (axis < 0 || axis >= x->rank)
+        return -1;
+    for (int i = 0; i < x->rank; i++) {
+        bool known = dim_is_const(x->dims[i]);
+        if (!known && i >= axis)
+            return -1;
+        behind *= i > axis ? x->dims[i] : 1;
+        elements *= known && elements < LEAST_ELEMENTS ? x->dims[i] : 1;
+        if (!known)
+            elements = LEAST_ELEMENTS;
+    }
+    bool gains = behind > 1 && behind <= MOST_BEHIND && x->dims[axis] >= LEAST_ALONG && elements >= LEAST_ELEMENTS;
+    return gains ? (int)axis : -1;
+}
+
+static bool visit(struct node *n, void *user)
+{
+    struct axis_last *p = user;
+    int axis = turned_axis(n);
+    if (axis < 0)
+        return true;
+    int rank = n->in[0]->type.rank;
+    int64_t last[MAX_RANK], back[MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        last[i] = i < axis ? i : i < rank - 1 ? i + 1 : axis;
+        back[i] = i < axis ? i : i == axis ? rank - 1 : i - 1;
+    }
+    struct attrs as = attrs_copy(&p->g->arena, &n->attrs);
+    attr_set_int(&p->g->arena, &as, "axis", rank - 1);
+    struct value *x = emit_transpose(n, n->in[0], last, p->d);
+    struct value *v = x ? emit(n, n->op, &x, 1, &as, n->name, p->d) : NULL;
+    if (v && v->type.rank == rank)
+        v = emit_transpose(n, v, back, p->d);
+    why(p->o, n, "axis.last", "over the last dim of a transpose, as few elements lie behind that of the node");
+    return node_replace(n, v);
+}
+
+bool pass_axis_last(struct graph *g, const struct options *o, struct diag *d)
+{
+    struct axis_last p = {g, o, d};
+    return o->strict_target || for_each_node(g->main, visit, &p);
+}
