@@ -50,8 +50,8 @@ static void look_at_operands(struct origins *w, const struct value *v)
 bool brings_infinities(const struct graph *g, const struct value *v)
 {
     struct arena scratch = {0};
-    struct origins w = {ARENA_ARRAY(&scratch, bool, g->next_value + 1),
-                     ARENA_ARRAY(&scratch, const struct value *, g->next_value + 1), 0};
+    struct origins w = {.seen = ARENA_ARRAY(&scratch, bool, g->next_value + 1),
+                        .todo = ARENA_ARRAY(&scratch, const struct value *, g->next_value + 1)};
     bool any = false;
     look_at(&w, v);
     while (w.n && !any) {

@@ -214,7 +214,7 @@ bool is_written_through(struct lowering *l, const struct value *v, struct part_p
         return false;
     bool dense = lies_dense(l, s->steps, part);
     if (dense)
-        value_steps(l, (struct value *)v, s->steps);
+        value_steps(l, v, s->steps);
     return dense || (part == v && neighbours(s, &v->type) >= MIN_RUN);
 }
 
