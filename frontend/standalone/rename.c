@@ -53,7 +53,7 @@ struct own {
     struct name_set macros;
     struct name_set table; /* names in rows of tables */
     const struct shared_names *shared;
-    bool *in_struct, *in_attribute; /* per token */
+    bool *in_struct, *in_attribute; /* per token; in_attribute: not its arguments */
 };
 
 static void add(struct name_set *s, const struct token *t)
@@ -254,6 +254,17 @@ static void read_starts(struct own *o, const struct tokens *t)
     }
 }
 
+/* __attribute__((name, name(arguments))) at i: the names. */
+static void find_attributes(struct own *o, const struct tokens *t, int i)
+{
+    enum { NAMES = 2 };
+    int depth = 0;
+    for (int j = token_next(t, i), end = token_closing(t, j); j < end; j++) {
+        depth += is_sign(t, j, "(") - is_sign(t, j, ")");
+        o->in_attribute[j] = depth <= NAMES;
+    }
+}
+
 static void read_own(struct own *o, const struct tokens *t)
 {
     int depth = 0;
@@ -273,8 +284,7 @@ static void read_own(struct own *o, const struct tokens *t)
         if (outside && x->kind == TOKEN_NAME && says_static(x))
             declare_all(o, t, i);
         if (x->kind == TOKEN_NAME && token_is(x, "__attribute__"))
-            for (int j = token_next(t, i), end = token_closing(t, j); j < end; j++)
-                o->in_attribute[j] = true;
+            find_attributes(o, t, i);
         if (is_struct(x) || (x->kind == TOKEN_NAME && token_is(x, "enum")))
             declare_body(o, t, i, outside);
     }

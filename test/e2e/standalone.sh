@@ -434,6 +434,18 @@ X
 "$xcc" bodies.xir -q --isa portable --amalgamate --standalone bodies
 $cc -fsyntax-only -Wall -Werror -Ibodies bodies/bodies.c || failed "plain routines in one file"
 
+# In one file transposes, which use their constants in attributes, are whole; of pictures of an open number, too.
+cat >turned.xir <<'X'
+graph "turned" symbols(n) (%0 "x": f32[n,24,7,7], %1 "h": f16[1024,128], %2 "b": u8[64,96]) {
+  %3 = average_pool(%0) {kernel_shape=[2,2], strides=[1,1], pads=[1,1,1,1]}
+  %4 = transpose(%1) {perm=[1, 0]}
+  %5 = transpose(%2) {perm=[1, 0]}
+  return(%3, %4, %5)
+} outputs("pool", "halves", "bytes")
+X
+"$xcc" turned.xir -q --isa portable,avx2 --amalgamate --standalone turned
+$cc -fsyntax-only -Wall -Werror -Iturned turned/turned.c || failed "transposes in one file"
+
 # ---- a static program, in a root with nothing else ----
 if command -v musl-gcc >/dev/null && [ "$(id -u)" = 0 ]; then
     make -C fixed clean
