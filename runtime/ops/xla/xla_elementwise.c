@@ -197,28 +197,39 @@ bool eval_total_order(struct op_call *c)
     return each(c, total_order_one);
 }
 
+typedef uint32_t words __attribute__((vector_size(16)));
+typedef words words_fn(words v);
+
 /* Ones of pairs, of fours, of bytes, of all: without a branch or a table. */
-static void popcount_words(const uint32_t *x, int64_t n, uint32_t *y)
+static inline words ones_of(words v)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t v = x[i] - (x[i] >> 1 & 0x55555555u);
-        v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
-        v = (v + (v >> 4)) & 0x0f0f0f0fu;
-        v += v >> 8;
-        y[i] = (v + (v >> 16)) & 0x3f;
-    }
+    v -= v >> 1 & 0x55555555u;
+    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
+    v = (v + (v >> 4)) & 0x0f0f0f0fu;
+    v += v >> 8;
+    return (v + (v >> 16)) & 0x3f;
 }
 
 /* What is left of the highest one becomes ones; those that are none are counted. */
-static void clz_words(const uint32_t *x, int64_t n, uint32_t *y)
+static inline words leading_zeros_of(words v)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t v = x[i];
-        for (int k = 1; k < 32; k *= 2)
-            v |= v >> k;
-        y[i] = ~v;
+    for (int k = 1; k < 32; k *= 2)
+        v |= v >> k;
+    return ones_of(~v);
+}
+
+static inline void map_words(const uint32_t *x, int64_t n, uint32_t *y, words_fn *f)
+{
+    enum { AT_ONCE = sizeof(words) / sizeof *x };
+    words v;
+    int64_t i = 0;
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {
+        memcpy(&v, x + i, sizeof v);
+        v = f(v);
+        memcpy(y + i, &v, sizeof v);
     }
-    popcount_words(y, n, y);
+    for (; i < n; i++)
+        y[i] = f((words){x[i]})[0];
 }
 
 static bool are_words(const struct op_call *c)
@@ -230,7 +241,7 @@ bool eval_popcount(struct op_call *c)
 {
     if (!are_words(c))
         return each(c, popcount_one);
-    popcount_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data);
+    map_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data, ones_of);
     return true;
 }
 
@@ -238,7 +249,7 @@ bool eval_count_leading_zeros(struct op_call *c)
 {
     if (!are_words(c))
         return each(c, clz_one);
-    clz_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data);
+    map_words(c->in[0]->data, tensor_count(c->in[0]), c->out[0]->data, leading_zeros_of);
     return true;
 }
 
