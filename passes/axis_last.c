@@ -1,6 +1,6 @@
 /*
- * pass axis_last: softmax and the places of extremes over a dim behind which fewer elements lie than a vector has:
- * with that dim last, where a row is a vector of its own. Requires inferred types; runs after layout.
+ * pass axis_last: softmax, hardmax and the places of extremes over a dim behind which fewer elements lie than a
+ * vector has: with that dim last, where a row is a vector of its own. Requires inferred types; runs after layout.
  */
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -16,15 +16,15 @@ struct axis_last {
 /* The axis of a node that gains, or -1. */
 static int turned_axis(const struct node *n)
 {
-    static const enum op ops[] = {OP_softmax, OP_log_softmax, OP_argmax, OP_argmin};
+    static const enum op ops[] = {OP_softmax, OP_log_softmax, OP_hardmax, OP_argmax, OP_argmin};
     const struct type *x = n->nin ? &n->in[0]->type : NULL;
     bool any = false;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         any |= n->op == ops[i];
     if (!any || x->kind != VK_TENSOR || x->rank < 2 || x->dtype != DT_F32)
         return -1;
-    bool softmax = n->op == OP_softmax || n->op == OP_log_softmax;
-    int64_t axis = attr_int(&n->attrs, "axis", softmax ? -1 : 0), behind = 1, elements = 1;
+    bool reduces = n->op == OP_argmax || n->op == OP_argmin;
+    int64_t axis = attr_int(&n->attrs, "axis", reduces ? 0 : -1), behind = 1, elements = 1;
     axis += axis < 0 ? x->rank : 0;
     if (axis < 0 || axis >= x->rank)
         return -1;
@@ -32,10 +32,9 @@ static int turned_axis(const struct node *n)
         bool known = dim_is_const(x->dims[i]);
         if (!known && i >= axis)
             return -1;
-        behind *= i > axis ? x->dims[i] : 1;
-        elements *= known && elements < LEAST_ELEMENTS ? x->dims[i] : 1;
-        if (!known)
-            elements = LEAST_ELEMENTS;
+        int64_t size = known && x->dims[i] < LEAST_ELEMENTS ? x->dims[i] : LEAST_ELEMENTS; /* as much as counts */
+        behind *= i > axis && behind <= MOST_BEHIND ? size : 1;
+        elements *= elements < LEAST_ELEMENTS ? size : 1;
     }
     bool gains = behind > 1 && behind <= MOST_BEHIND && x->dims[axis] >= LEAST_ALONG && elements >= LEAST_ELEMENTS;
     return gains ? (int)axis : -1;
