@@ -261,6 +261,18 @@ static struct value *lone(struct graph *g, struct node *n, struct diag *d)
     return emit_reshape(n, n->in[0], y->dims, y->rank, d);
 }
 
+/* Sums along a dim of 1, of which none leaves out its own element. */
+static struct value *lone_sums(struct graph *g, struct node *n, struct diag *d)
+{
+    const struct type *x = &n->in[0]->type;
+    double axis;
+    if (x->kind != VK_TENSOR || x->rank < 1 || attr_int(&n->attrs, "exclusive", 0) ||
+        !constant_number(n->in[1], &axis) || !type_equal(x, &n->out[0]->type))
+        return NULL;
+    axis += axis < 0 ? x->rank : 0;
+    return axis >= 0 && axis < x->rank && x->dims[(int)axis] == 1 ? n->in[0] : NULL;
+}
+
 /* The product of rows that a gather takes from a much shorter table, each again and again, is gathered from that of the
  * table: a graph's messages. What a row's product is does not depend on the others. Where the rows are read elsewhere
  * too, there is one gather more. */
@@ -321,6 +333,7 @@ static const struct {
     {OP_reduce_max, lone},
     {OP_reduce_min, lone},
     {OP_reduce_prod, lone},
+    {OP_cumsum, lone_sums},
 };
 
 static rule *rule_of(enum op op)
