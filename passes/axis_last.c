@@ -2,7 +2,6 @@
  * pass axis_last: softmax, hardmax and the places of extremes over a dim behind which fewer elements lie than a
  * vector has: with that dim last, where a row is a vector of its own. Requires inferred types; runs after layout.
  */
-#include "passes/match.h"
 #include "passes/rewrite.h"
 
 enum { MOST_BEHIND = 7, LEAST_ALONG = 8, LEAST_ELEMENTS = 4096 };
@@ -16,15 +15,13 @@ struct axis_last {
 /* The axis of a node that gains, or -1. */
 static int turned_axis(const struct node *n)
 {
-    static const enum op ops[] = {OP_softmax, OP_log_softmax, OP_hardmax, OP_argmax, OP_argmin};
-    const struct type *x = n->nin ? &n->in[0]->type : NULL;
-    bool any = false;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        any |= n->op == ops[i];
-    if (!any || x->kind != VK_TENSOR || x->rank < 2 || x->dtype != DT_F32)
+    const bool finds = n->op == OP_argmax || n->op == OP_argmin;
+    if (!finds && n->op != OP_softmax && n->op != OP_log_softmax && n->op != OP_hardmax)
         return -1;
-    bool reduces = n->op == OP_argmax || n->op == OP_argmin;
-    int64_t axis = attr_int(&n->attrs, "axis", reduces ? 0 : -1), behind = 1, elements = 1;
+    const struct type *x = &n->in[0]->type;
+    if (x->kind != VK_TENSOR || x->rank < 2 || x->dtype != DT_F32)
+        return -1;
+    int64_t axis = attr_int(&n->attrs, "axis", finds ? 0 : -1), behind = 1, elements = 1;
     axis += axis < 0 ? x->rank : 0;
     if (axis < 0 || axis >= x->rank)
         return -1;

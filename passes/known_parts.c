@@ -39,7 +39,7 @@ static int of_concat(const struct node *n, dim_t *out, int depth)
     return at;
 }
 
-static bool constant_number(const struct value *v, int64_t *x)
+static bool single_i64(const struct value *v, int64_t *x)
 {
     if (!v || !v->constant || v->constant->kind != VK_TENSOR || tensor_count(v->constant) != 1)
         return false;
@@ -56,8 +56,8 @@ static bool sliced(const struct node *n, struct axis_walk *w)
 {
     int64_t start, axis = 0, step = 1;
     const struct type *x = &n->in[0]->type;
-    if (!constant_number(n->in[1], &start) || (n->nin > 3 && n->in[3] && !constant_number(n->in[3], &axis)) ||
-        (n->nin > 4 && n->in[4] && !constant_number(n->in[4], &step)))
+    if (!single_i64(n->in[1], &start) || (n->nin > 3 && n->in[3] && !single_i64(n->in[3], &axis)) ||
+        (n->nin > 4 && n->in[4] && !single_i64(n->in[4], &step)))
         return false;
     axis += axis < 0 ? x->rank : 0;
     if (axis < 0 || axis >= x->rank || step == 0)

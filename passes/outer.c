@@ -2,7 +2,6 @@
  * pass outer: products of columns by rows, which sum up one term, as multiplications of what is broadcast, in FP32 and
  * FP64. Chips have them from the Tensor engine sooner. Requires inferred types.
  */
-#include "passes/match.h"
 #include "passes/rewrite.h"
 
 struct outer {

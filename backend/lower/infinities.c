@@ -25,14 +25,14 @@ static bool has_infinities(const struct tensor *t)
 /* What is looked at once. */
 struct origins {
     bool *seen;
-    const struct value **todo;
+    const struct value **pending;
     int n;
 };
 
 static void look_at(struct origins *w, const struct value *v)
 {
     if (v && !w->seen[v->id])
-        w->seen[v->id] = true, w->todo[w->n++] = v;
+        w->seen[v->id] = true, w->pending[w->n++] = v;
 }
 
 static void look_at_operands(struct origins *w, const struct value *v)
@@ -51,11 +51,11 @@ bool brings_infinities(const struct graph *g, const struct value *v)
 {
     struct arena scratch = {0};
     struct origins w = {.seen = ARENA_ARRAY(&scratch, bool, g->next_value + 1),
-                        .todo = ARENA_ARRAY(&scratch, const struct value *, g->next_value + 1)};
+                        .pending = ARENA_ARRAY(&scratch, const struct value *, g->next_value + 1)};
     bool any = false;
     look_at(&w, v);
     while (w.n && !any) {
-        v = w.todo[--w.n];
+        v = w.pending[--w.n];
         any = v->constant && has_infinities(v->constant);
         look_at_operands(&w, v);
     }

@@ -78,21 +78,6 @@ static bool kernel_size(int size)
 
 enum { FEW_REPEATS = 8 };
 
-/* A row of neighbours again and again, dense: what is there is copied behind it. */
-static void repeat_row(char *y, const char *x, size_t bytes, int64_t rows)
-{
-    enum { MOST = 8192 }; /* at a time, from the first cache */
-    if (bytes == 0 || rows < 1)
-        return;
-    size_t all = bytes * (size_t)rows, most = bytes < MOST ? MOST / bytes * bytes : bytes;
-    memcpy(y, x, bytes);
-    for (size_t have = bytes, n; have < all; have += n) {
-        n = have < most ? have : most;
-        n = n < all - have ? n : all - have;
-        memcpy(y + have, y, n);
-    }
-}
-
 /* Rows of neighbours, or of one element again and again; planes or blocks of them. The longer of the dims before the
  * last are the rows. */
 static void copy_block(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
@@ -104,9 +89,10 @@ static void copy_block(struct worker *me, const struct bound_insn *i, char *cons
     int64_t planes = last > 1 ? count[other] : 1, ys = y->step[dim] * y->size, xs = x->step[dim] * x->size;
     for (int64_t k = 0; k < planes; k++) {
         char *to = p[DST] + k * y->step[other] * y->size, *from = p[SRC] + k * x->step[other] * x->size;
-        if (x->step[last] && xs == 0 && ys == count[last] * y->size)
-            repeat_row(to, from, (size_t)ys, count[dim]);
-        else if (x->step[last])
+        if (x->step[last] && xs == 0 && ys == count[last] * y->size) { /* the same row, dense */
+            memcpy(to, from, (size_t)ys);
+            repeat_block(to, (size_t)ys, (size_t)(ys * count[dim]));
+        } else if (x->step[last])
             copy_short_rows(to, ys, from, xs, count[dim], (size_t)(count[last] * y->size));
         else
             fill_short_rows(to, ys, from, xs, count[dim], (size_t)(count[last] * y->size), (size_t)y->size);

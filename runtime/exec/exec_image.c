@@ -1,6 +1,5 @@
 /*
- * Extensions on images [height, width, channels]: depthwise convolution and pooling of one output
- * row.
+ * Extensions on images [height, width, channels]: depthwise convolution of one output row, and pooling of some.
  */
 #include "runtime/exec/engine.h"
 #include "runtime/exec/forms.h"
@@ -93,7 +92,7 @@ static void count_columns(struct binding *b, const struct bound_insn *i, struct 
 
 /* Small pictures, a vector of whose rows would be lanes of nothing for the most part, are transposed: then a vector is
  * one pixel of several of them. Not where windows have many places, which rows and columns see in turn otherwise. */
-static void turn_pictures(struct binding *b, const struct bound_insn *i, struct bound_image *m)
+static bool turn_pictures(struct binding *b, const struct bound_insn *i, struct bound_image *m)
 {
     enum { WIDEST = 16, LEAST = 8, PLACES = 100 /* of a row's windows */ };
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
@@ -103,7 +102,7 @@ static void turn_pictures(struct binding *b, const struct bound_insn *i, struct 
     for (int k = 0; k < y->nclips; k++)
         dense &= y->clips[k].dim != 1;
     if (!dense || channels < LEAST || places > PLACES || x->count[1] > WIDEST)
-        return;
+        return false;
     struct bound_insn *turned = m->turned = arena_copy(b->arena, i, sizeof *i);
     struct bound_image *as = arena_copy(b->arena, m, sizeof *m);
     int64_t *steps = ARENA_ARRAY(b->arena, int64_t, 2 * 3);
@@ -115,6 +114,7 @@ static void turn_pictures(struct binding *b, const struct bound_insn *i, struct 
     turned->o[AP(window_pool, dst)].step = steps;
     turned->o[AP(window_pool, image)].step = steps + 3;
     need_scratch(b, (pixels + y->count[0] * y->count[1]) * channels * (int64_t)sizeof(float));
+    return true;
 }
 
 static bool prepare_pool(struct binding *b, struct bound_insn *i, struct bound_image *m)
@@ -142,10 +142,8 @@ static bool prepare_pool(struct binding *b, struct bound_insn *i, struct bound_i
                 (!m->direct || y->count[last] == 1);
     for (int k = 0; k < x->nclips; k++)
         m->planes &= x->clips[k].dim == 2;
-    if (m->planes)
+    if (m->planes && !(USED(KERNEL_transpose) && y->rank == 3 && turn_pictures(b, i, m)))
         count_columns(b, i, m);
-    if (USED(KERNEL_transpose) && m->planes && y->rank == 3)
-        turn_pictures(b, i, m);
     return true;
 }
 

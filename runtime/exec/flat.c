@@ -137,10 +137,9 @@ static char *spread(char *y, const char *x, const struct operand *o, int dim, in
             memcpy(y + k * o->size, x + k * step * o->size, o->size);
         return y + n * o->size;
     }
-    int64_t bytes = spread(y, x, o, dim + 1, rank, count) - y, all = bytes * n;
-    for (int64_t have = bytes; have < all; have *= 2)
-        memcpy(y + have, y, (size_t)(have < all - have ? have : all - have));
-    return y + all;
+    int64_t bytes = spread(y, x, o, dim + 1, rank, count) - y;
+    repeat_block(y, (size_t)bytes, (size_t)(bytes * n));
+    return y + bytes * n;
 }
 
 /* All of dim `from` and those after it, in parts. */
