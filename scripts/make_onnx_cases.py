@@ -520,3 +520,16 @@ case('Conv_one_channel',[h.make_node('Conv',['x','w','b'],['y'],dilations=[2],pa
 for kind in (0,1):
     blob=[np.concatenate([np.array([.01+.02*rng.random()],np.float32).view(np.uint8),u8(kind)%16,u8(16)]) for _ in range(21)]
     case('MatMulFpQ4_%d'%kind,[M('MatMulFpQ4',['a','w','d'],['y'],blk_quant_type=kind)],{'a':f32(2,3,80)},['y'],opsets=MS,inits=[nh.from_array(np.concatenate(blob),'w'),nh.from_array(np.array([80,7]),'d')])
+
+# ---- what ONNX Runtime takes beside the standard ----
+rng=np.random.default_rng(91)
+vi=h.make_tensor_value_info
+def written(name,nodes,ins,outs,feeds,opsets,inits=()): # with declared results: their types follow from no schema
+    model_case(name,h.make_model(h.make_graph(nodes,name,ins,outs,initializer=list(inits)),opset_imports=[h.make_opsetid(*o) for o in opsets],ir_version=8),feeds)
+written('domain_not_imported',[h.make_node('Flatten',['x'],['f']),h.make_node('ArrayFeatureExtractor',['f','i'],['y'],domain='ai.onnx.ml')],[vi('x',T.FLOAT,[3,4])],[vi('y',T.FLOAT,[3,2])],{'x':f32(3,4)},[('',7)],[nh.from_array(np.array([[2,0]]),'i')])
+written('opset_twice',[h.make_node('Squeeze',['x'],['y'],axes=[0])],[vi('x',T.FLOAT,[1,4])],[vi('y',T.FLOAT,[4])],{'x':f32(1,4)},[('',0),('',7)])
+body=h.make_graph([h.make_node('Squeeze',['i'],['j'],axes=[0]),h.make_node('Gather',['x','j'],['row']),h.make_node('Add',['sum','row'],['next']),h.make_node('Identity',['next'],['scan']),h.make_node('Identity',['go'],['again'])],'body',
+  [vi('i',T.INT64,[1]),vi('go',T.BOOL,[]),vi('sum',T.FLOAT,[None])],[vi('again',T.BOOL,[]),vi('next',T.FLOAT,[None]),vi('scan',T.FLOAT,[None])])
+written('Loop_numbers_of_rank_1',[h.make_node('Loop',['n','go0','zero'],['sum9','rows'],body=body)],[vi('x',T.FLOAT,[3,4])],[vi('sum9',T.FLOAT,[4]),vi('rows',T.FLOAT,[3,4])],{'x':f32(3,4)},[('',11)],[nh.from_array(np.array(3),'n'),nh.from_array(np.array(True),'go0'),nh.from_array(np.zeros(4,np.float32),'zero')])
+for op,bias in (('LayerNormalization',['b']),('SimplifiedLayerNormalization',[])):
+    written(op+'_two_types',[h.make_node(op,['x','s']+bias,['y'],axis=-1)],[vi('x',T.FLOAT16,[2,3,8])],[vi('y',T.FLOAT,[2,3,8])],{'x':f32(2,3,8).astype(np.float16)},[('',12)],[nh.from_array(f32(8),'s')]+[nh.from_array(f32(8),'b')]*len(bias))

@@ -24,12 +24,27 @@ const char *domain_name(const char *domain)
     return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
 }
 
+/*
+ * The version of an operator set that a model uses without importing it: as in ONNX Runtime, whose tools write no
+ * import of its own operators, the newest known. 0: none.
+ */
+static int unnamed_version(const char *domain)
+{
+    static const struct opset newest[] = {
+        {"", NEWEST_OPSET}, {"ai.onnx.ml", NEWEST_ML}, {"com.microsoft", 1}};
+    for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++)
+        if (!strcmp(newest[i].domain, domain))
+            return newest[i].version;
+    return 0;
+}
+
 int opset_version(const struct opset *opsets, int nopsets, const char *domain)
 {
+    int version = -1;
     for (int i = 0; i < nopsets; i++)
-        if (!strcmp(opsets[i].domain, domain))
-            return opsets[i].version;
-    return !strcmp(domain, "com.microsoft"); /* ONNX Runtime asks for no import of its own, and its tools write none */
+        if (!strcmp(opsets[i].domain, domain) && opsets[i].version > version)
+            version = opsets[i].version;
+    return version < 0 ? unnamed_version(domain) : version;
 }
 
 const struct opset *opsets_read(struct arena *a, Onnx__OperatorSetIdProto *const *imports, size_t n,

@@ -368,6 +368,22 @@ static bool import_body(struct onnx_node *n, const struct subgraph *s, struct re
     return true;
 }
 
+/*
+ * A parameter of a region as the subgraph declares it. The number of a turn and the condition are scalars; subgraphs
+ * that declare them as [1] get them so, as in ONNX Runtime.
+ */
+static struct value *parameter(struct onnx_node *n, struct region *r, const struct type *declared,
+                               const struct type *given, const char *name)
+{
+    if (declared->kind != VK_TENSOR || declared->rank != 1 || declared->dims[0] != 1 ||
+        given->kind != VK_TENSOR || given->rank != 0)
+        return region_add_param(r, declared, name);
+    struct builder b = n->b[0];
+    b.r = r;
+    static const int64_t one[] = {1};
+    return b_reshape_to(&b, region_add_param(r, given, name), one, 1);
+}
+
 bool import_region(struct onnx_node *n, const struct subgraph *s, struct region *r,
                    const struct type *types, int nparams)
 {
@@ -387,7 +403,7 @@ bool import_region(struct onnx_node *n, const struct subgraph *s, struct region 
             t = types[i];
         else if (ok && t.kind == VK_TENSOR && t.rank < 0 && types[i].kind == VK_TENSOR)
             t = types[i];
-        ok = ok && (scope_define(scope, name, region_add_param(r, &t, name)) ||
+        ok = ok && (scope_define(scope, name, parameter(n, r, &t, &types[i], name)) ||
                     NODE_ERROR(n, "the subgraph has two inputs '%.200s'", name));
     }
     struct value **results = ARENA_ARRAY(&n->b->g->arena, struct value *, graph->n_output + 1);

@@ -219,9 +219,32 @@ static struct value *inverse_rms(struct onnx_node *n, struct value *x, double ep
     return b_1(n->b, OP_reciprocal, b_1(n->b, OP_sqrt, b_add(n->b, mean, b_like(n->b, x, epsilon))));
 }
 
+/* Rows and scale of two types are normalised in the wider one, or FP32; results are of the scale's type. */
+static void widen_operands(struct onnx_node *n, struct value **in, int nin)
+{
+    int x = b_dtype(in[0]), scale = b_dtype(in[1]);
+    if (x == scale)
+        return;
+    for (int i = 0; i < nin; i++)
+        in[i] = b_cast(n->b, in[i], x == DT_F64 || scale == DT_F64 ? DT_F64 : DT_F32);
+}
+
+/* ONNX Runtime's operator, older than ONNX's, takes rows and scale of two types. */
+bool lower_layer_norm(struct onnx_node *n)
+{
+    int result = b_dtype(n->in[1]);
+    widen_operands(n, n->in, n->nin);
+    struct node *made = b_node(n->b, OP_layer_norm, n->in, n->nin, 3, &n->attrs);
+    for (int i = 0; made && i < 3 && i < n->nout; i++)
+        n->out[i] = i ? made->out[i] : b_cast(n->b, made->out[0], result);
+    return made && !diag_failed(n->b->d);
+}
+
 bool lower_simplified_layer_norm(struct onnx_node *n)
 {
     struct attrs a = {0};
+    int result = b_dtype(n->in[1]);
+    widen_operands(n, n->in, 2);
     struct value *x = n->in[0];
     double epsilon = attr_float(&n->attrs, "epsilon", 1e-5f);
     int64_t axis = attr_int(&n->attrs, "axis", -1);
@@ -232,7 +255,7 @@ bool lower_simplified_layer_norm(struct onnx_node *n)
             return NODE_ERROR(n, "the second output is supported for the last axis only");
         n->out[1] = inverse_rms(n, x, epsilon);
     }
-    return b_done(n, b_op(n->b, OP_rms_norm, n->in, 2, &a));
+    return b_done(n, b_cast(n->b, b_op(n->b, OP_rms_norm, n->in, 2, &a), result));
 }
 
 /* What is skipped may lack the batch, or have one for all; nothing else is repeated. */
