@@ -101,6 +101,7 @@ static struct value *exchanged(struct graph *g, const struct value *w, struct di
 /* (number, results, taps, places) with each tap beside its place. */
 static struct value *laid(struct node *n, struct value *product, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     int axes = x->rank - 2;
     int64_t spread[MAX_RANK] = {0, w->dims[1]}, order[MAX_RANK] = {0, 1}, together[MAX_RANK] = {0, w->dims[1]};
@@ -109,14 +110,15 @@ static struct value *laid(struct node *n, struct value *product, struct diag *d)
         order[2 + 2 * i] = 2 + axes + i, order[3 + 2 * i] = 2 + i;
         together[2 + i] = y->dims[2 + i];
     }
-    struct value *v = emit_reshape(n, product, spread, 2 + 2 * axes, d);
-    v = v ? emit_transpose(n, v, order, d) : NULL;
-    return v ? emit_reshape(n, v, together, x->rank, d) : NULL;
+    struct value *v = b_reshape_to(&b, product, spread, 2 + 2 * axes);
+    v = v ? b_permute(&b, v, order) : NULL;
+    return v ? b_reshape_to(&b, v, together, x->rank) : NULL;
 }
 
 /* By col2im, of images: lines have one row. */
 static struct value *summed(struct node *n, struct value *product, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct graph *g = n->parent->graph;
     const struct type *y = &n->out[0]->type, *w = &n->in[1]->type;
     const int axes = y->rank - 2, skip = 2 - axes;
@@ -133,8 +135,8 @@ static struct value *summed(struct node *n, struct value *product, struct diag *
     attr_set_ints(&g->arena, &as, "dilations", dilations, 2);
     attr_set_ints(&g->arena, &as, "pads", pads, 4);
     struct value *in[] = {product, constant_i64s(g, size, 2), constant_i64s(g, block, 2)};
-    struct value *v = emit(n, OP_col2im, in, 3, &as, n->name, d);
-    return v && axes == 1 ? emit_reshape(n, v, (int64_t[]){0, w->dims[1], size[1]}, 3, d) : v;
+    struct value *v = b_op(&b, OP_col2im, in, 3, &as);
+    return v && axes == 1 ? b_reshape_to(&b, v, (int64_t[]){0, w->dims[1], size[1]}, 3) : v;
 }
 
 static bool visit(struct node *n, void *user)
@@ -145,9 +147,10 @@ static bool visit(struct node *n, void *user)
     bool beside = side_by_side(n);
     if (!beside && !overlaps(n))
         return true;
+    struct builder b = builder_before(n, p->d);
     struct value *w = exchanged(n->parent->graph, n->in[1], p->d);
-    struct value *x = emit_reshape(n, n->in[0], (int64_t[]){0, n->in[0]->type.dims[1], -1}, 3, p->d);
-    struct value *product = w && x ? emit2(n, OP_matmul, w, x, p->d) : NULL;
+    struct value *x = b_reshape_to(&b, n->in[0], (int64_t[]){0, n->in[0]->type.dims[1], -1}, 3);
+    struct value *product = b_2(&b, OP_matmul, w, x);
     if (!product)
         return false;
     why(p->o, n, "apart.product", "one product, whose rows %s",

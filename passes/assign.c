@@ -53,30 +53,33 @@ static int open_axis(const struct assigned_box *b, const struct type *x)
 static struct value *piece(struct graph *g, struct node *n, int axis, int64_t from, int64_t to,
                            struct diag *d)
 {
+    struct builder b = builder_before(n, d);
+    b.name = NULL;
     int64_t along = axis;
     struct value *in[] = {n->in[0], constant_i64s(g, &from, 1), constant_i64s(g, &to, 1),
                           constant_i64s(g, &along, 1)};
-    return emit(n, OP_slice, in, 4, NULL, NULL, d);
+    return b_op(&b, OP_slice, in, 4, NULL);
 }
 
 struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
 {
     const struct value *indices = n->in[1], *u = n->in[2];
     const struct type *x = &n->in[0]->type;
-    struct assigned_box b;
+    struct builder b = builder_before(n, d);
+    struct assigned_box box;
     if (!attr_is(&n->attrs, "reduction", "none") && attr_find(&n->attrs, "reduction"))
         return NULL;
     if (!indices->constant || indices->constant->kind != VK_TENSOR || x->rank < 1 ||
-        u->type.rank != x->rank || !is_box(indices->constant, x, &b))
+        u->type.rank != x->rank || !is_box(indices->constant, x, &box))
         return NULL;
-    int axis = open_axis(&b, x);
+    int axis = open_axis(&box, x);
     if (axis < 0)
         return axis == -1 && type_equal(&u->type, &n->out[0]->type) ? n->in[2] : NULL;
     struct value *parts[3];
     int nparts = 0;
-    int64_t end = b.start[axis] + b.count[axis];
-    if (b.start[axis] > 0)
-        parts[nparts++] = piece(g, n, axis, 0, b.start[axis], d);
+    int64_t end = box.start[axis] + box.count[axis];
+    if (box.start[axis] > 0)
+        parts[nparts++] = piece(g, n, axis, 0, box.start[axis], d);
     parts[nparts++] = n->in[2];
     if (end < x->dims[axis])
         parts[nparts++] = piece(g, n, axis, end, x->dims[axis], d);
@@ -85,7 +88,7 @@ struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
     for (int i = 0; i < nparts; i++)
         if (!parts[i])
             return NULL;
-    return emit(n, OP_concat, parts, nparts, &as, n->name, d);
+    return b_op(&b, OP_concat, parts, nparts, &as);
 }
 
 /* The starts of a window in x, each moved so that it fits, as running does it. */
@@ -105,19 +108,20 @@ static bool window_box(const struct value *starts, const struct type *x, const i
 
 struct value *known_slice(struct graph *g, struct node *n, struct diag *d)
 {
-    struct assigned_box b;
+    struct builder b = builder_before(n, d);
+    struct assigned_box box;
     int count, axes = 0;
     const int64_t *sizes = attr_ints(&n->attrs, "sizes", &count);
     const struct type *x = &n->in[0]->type;
     int64_t from[MAX_RANK], to[MAX_RANK], along[MAX_RANK];
-    if (count != x->rank || !window_box(n->in[1], x, sizes, &b))
+    if (count != x->rank || !window_box(n->in[1], x, sizes, &box))
         return NULL;
-    for (int a = 0; a < b.depth; a++)
-        if (b.count[a] != x->dims[a])
-            from[axes] = b.start[a], to[axes] = b.start[a] + b.count[a], along[axes++] = a;
+    for (int a = 0; a < box.depth; a++)
+        if (box.count[a] != x->dims[a])
+            from[axes] = box.start[a], to[axes] = box.start[a] + box.count[a], along[axes++] = a;
     if (!axes)
         return n->in[0];
     struct value *in[] = {n->in[0], constant_i64s(g, from, axes), constant_i64s(g, to, axes),
                           constant_i64s(g, along, axes)};
-    return emit(n, OP_slice, in, 4, NULL, n->name, d);
+    return b_op(&b, OP_slice, in, 4, NULL);
 }

@@ -245,9 +245,10 @@ static struct value *cast_constant(struct caster *c, struct value *v)
 
 static struct value *cast_computed(struct caster *c, struct value *v)
 {
+    struct builder b = builder_before(after_source(v), c->d);
     if (stored(c))
-        return emit_cast_at_source(v, c->o->cast_type, c->d);
-    return emit1(after_source(v), c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v, c->d);
+        return cast_at_source(v, c->o->cast_type, c->d);
+    return b_1(&b, c->o->cast_type == CAST_TF32 ? OP_round_tf32 : OP_round_f8e4m3, v);
 }
 
 static struct value *cast_value(struct caster *c, struct value *v)
@@ -606,10 +607,11 @@ static bool was_cast(const struct caster *c, const struct value *v)
 /* An operator that wants FP32 operands, or the model's output: back from the cast type. */
 static bool restore_operands(struct caster *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     for (int i = 0; i < n->nin; i++) {
         if (!was_cast(c, n->in[i]))
             continue;
-        struct value *v = emit_cast(n, n->in[i], DT_F32, c->d);
+        struct value *v = b_cast(&b, n->in[i], DT_F32);
         if (!v)
             return false;
         node_set_input(n, i, v);

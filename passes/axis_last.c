@@ -51,10 +51,10 @@ static bool visit(struct node *n, void *user)
     }
     struct attrs as = attrs_copy(&p->g->arena, &n->attrs);
     attr_set_int(&p->g->arena, &as, "axis", rank - 1);
-    struct value *x = emit_transpose(n, n->in[0], last, p->d);
-    struct value *v = x ? emit(n, n->op, &x, 1, &as, n->name, p->d) : NULL;
+    struct builder b = builder_before(n, p->d);
+    struct value *x = b_permute(&b, n->in[0], last), *v = b_op(&b, n->op, &x, 1, &as);
     if (v && v->type.rank == rank)
-        v = emit_transpose(n, v, back, p->d);
+        v = b_permute(&b, v, back);
     why(p->o, n, "axis.last", "over the last dim of a transpose, as few elements lie behind that of the node");
     return node_replace(n, v);
 }

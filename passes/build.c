@@ -5,7 +5,12 @@
 
 struct builder builder_before(struct node *at, struct diag *d)
 {
-    return (struct builder){.g = at->parent->graph, .before = at, .name = at->name, .source = at->source, .d = d};
+    return builder_like(at, at, d);
+}
+
+struct builder builder_like(struct node *at, const struct node *like, struct diag *d)
+{
+    return (struct builder){.g = at->parent->graph, .before = at, .name = like->name, .source = like->source, .d = d};
 }
 
 struct node *b_place(struct builder *b, enum op op, struct value *const *in, int nin, int nout,
@@ -46,12 +51,12 @@ struct value *b_op(struct builder *b, enum op op, struct value *const *in, int n
 
 struct value *b_1(struct builder *b, enum op op, struct value *x)
 {
-    return b_op(b, op, &x, 1, NULL);
+    return x ? b_op(b, op, &x, 1, NULL) : NULL;
 }
 
 struct value *b_2(struct builder *b, enum op op, struct value *x, struct value *y)
 {
-    return b_op(b, op, (struct value *[]){x, y}, 2, NULL);
+    return x && y ? b_op(b, op, (struct value *[]){x, y}, 2, NULL) : NULL;
 }
 
 bool b_require(struct builder *b, int kind, dim_t x, dim_t y, const char *what)
@@ -110,7 +115,7 @@ struct value *b_select(struct builder *b, struct value *p, struct value *x, stru
 
 struct value *b_cast(struct builder *b, struct value *x, int dtype)
 {
-    if (diag_failed(b->d) || b_dtype(x) == dtype)
+    if (!x || diag_failed(b->d) || b_dtype(x) == dtype)
         return x;
     struct attrs a = {0};
     attr_set_int(&b->g->arena, &a, "to", dtype);
@@ -136,9 +141,9 @@ struct value *b_reshape(struct builder *b, struct value *x, struct value *shape)
     return b_2(b, OP_reshape, x, shape);
 }
 
-struct value *b_reshape_to(struct builder *b, struct value *x, const int64_t *shape, int rank)
+struct value *b_reshape_to(struct builder *b, struct value *x, const int64_t *dims, int rank)
 {
-    return b_reshape(b, x, b_i64s(b, shape, rank));
+    return b_reshape(b, x, b_i64s(b, dims, rank));
 }
 
 struct value *b_flatten(struct builder *b, struct value *x, int axis)
@@ -170,6 +175,44 @@ struct value *b_transpose(struct builder *b, struct value *x, const int64_t *per
     struct attrs a = {0};
     attr_set_ints(&b->g->arena, &a, "perm", perm, rank);
     return b_op(b, OP_transpose, &x, 1, &a);
+}
+
+static bool moves_only_ones(const struct type *t, const int64_t *perm)
+{
+    int last = -1;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dims[perm[i]] == 1)
+            continue;
+        if (perm[i] < last)
+            return false;
+        last = (int)perm[i];
+    }
+    return true;
+}
+
+/* The permuted shape as a reshape operand: constants, one -1 for the one symbolic dim that changed
+ * place. */
+static bool reshape_operand(const struct type *t, const int64_t *perm, int64_t *shape)
+{
+    int unknown = 0;
+    for (int i = 0; i < t->rank; i++) {
+        dim_t d = t->dims[perm[i]];
+        shape[i] = dim_is_const(d) ? d : perm[i] == i ? 0 : -1;
+        unknown += shape[i] == -1;
+        if (d == 0)
+            return false;
+    }
+    return unknown <= 1;
+}
+
+struct value *b_permute(struct builder *b, struct value *x, const int64_t *perm)
+{
+    int64_t shape[MAX_RANK];
+    if (!x)
+        return NULL;
+    if (moves_only_ones(&x->type, perm) && reshape_operand(&x->type, perm, shape))
+        return b_reshape_to(b, x, shape, x->type.rank);
+    return b_transpose(b, x, perm, x->type.rank);
 }
 
 struct value *b_concat(struct builder *b, struct value *const *v, int count, int axis)

@@ -19,8 +19,10 @@ struct builder {
     struct diag *d;
 };
 
-/* Before `at`, with its name and source. */
+/* Before `at`, with its name and source, */
 struct builder builder_before(struct node *at, struct diag *d);
+/* or with those of another node. */
+struct builder builder_like(struct node *at, const struct node *like, struct diag *d);
 
 /* A node whose types are not inferred, so that regions may be added first. */
 struct node *b_place(struct builder *b, enum op op, struct value *const *in, int nin, int nout,
@@ -31,6 +33,7 @@ struct node *b_node(struct builder *b, enum op op, struct value *const *in, int 
                     const struct attrs *attrs);
 struct value *b_op(struct builder *b, enum op op, struct value *const *in, int nin,
                    const struct attrs *attrs);
+/* Of operands that all must be there: NULL is the result of a failure. */
 struct value *b_1(struct builder *b, enum op op, struct value *x);
 struct value *b_2(struct builder *b, enum op op, struct value *x, struct value *y);
 /* What the construction assumes about sizes that may be symbolic: a guard of the model, or, where
@@ -69,13 +72,16 @@ struct value *b_cast(struct builder *b, struct value *x, int dtype); /* x itself
 struct value *b_shape(struct builder *b, struct value *x);
 struct value *b_dim(struct builder *b, struct value *x, int axis); /* rank 1, one element */
 struct value *b_reshape(struct builder *b, struct value *x, struct value *shape);
+/* dims as the operand takes them: 0 keeps a dim, -1 is what remains. */
+struct value *b_reshape_to(struct builder *b, struct value *x, const int64_t *dims, int rank);
 /* x in the shape of another value of as many elements */
 struct value *b_reshape_as(struct builder *b, struct value *x, struct value *model);
-struct value *b_reshape_to(struct builder *b, struct value *x, const int64_t *shape, int rank);
 struct value *b_flatten(struct builder *b, struct value *x, int axis);
 struct value *b_squeeze(struct builder *b, struct value *x, const int64_t *axes, int count);
 struct value *b_unsqueeze(struct builder *b, struct value *x, const int64_t *axes, int count);
 struct value *b_transpose(struct builder *b, struct value *x, const int64_t *perm, int rank);
+/* A transpose, or a reshape where dims of size 1 alone move around; the shape is known. */
+struct value *b_permute(struct builder *b, struct value *x, const int64_t *perm);
 struct value *b_concat(struct builder *b, struct value *const *v, int count, int axis);
 struct value *b_slice(struct builder *b, struct value *x, int64_t from, int64_t to, int axis);
 struct value *b_gather(struct builder *b, struct value *x, struct value *indices, int axis);

@@ -232,11 +232,12 @@ static struct value *constant_part(struct graph *g, struct value *v, int axis, i
 static struct value *reshape_again(struct node *at, const struct node *n, int axis, struct value *x, int64_t size,
                                    struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     const struct tensor *shape = n->in[1]->constant;
     int64_t dims[MAX_RANK];
     for (int i = 0; i < n->out[0]->type.rank; i++)
         dims[i] = i == axis ? size : i > axis ? n->out[0]->type.dims[i] : tensor_i64(shape, i);
-    return emit_reshape(at, x, dims, n->out[0]->type.rank, d);
+    return b_reshape_to(&b, x, dims, n->out[0]->type.rank);
 }
 
 /* Elements of the product's row for each along the axis of step i's result. */
@@ -250,19 +251,12 @@ static int64_t columns_of(const struct column_parts *c, int i)
     return columns;
 }
 
-/* Of the operator that n is of in the model. */
-static struct value *from_source(struct value *y, const struct node *n)
-{
-    if (y)
-        y->def->source = n->source;
-    return y;
-}
-
 static struct value *step_again(struct node *at, const struct column_parts *c, int i, struct value *x,
                                 const struct column_part *part, struct diag *d)
 {
     const struct node *n = c->steps[i];
     struct graph *g = at->parent->graph;
+    struct builder b = builder_like(at, n, d);
     int64_t scale = columns_of(c, 0) / columns_of(c, i), from = part->from * scale, size = part->size * scale;
     struct value *in[MAX_RANK];
     if (!x || n->nin > MAX_RANK)
@@ -273,7 +267,7 @@ static struct value *step_again(struct node *at, const struct column_parts *c, i
         in[k] = !n->in[k]             ? NULL
                 : n->in[k]->constant ? constant_part(g, n->in[k], c->axis[i], n->out[0]->type.rank, from, size)
                                      : x;
-    return from_source(emit(at, n->op, in, n->nin, &n->attrs, n->name, d), n);
+    return b_op(&b, n->op, in, n->nin, &n->attrs);
 }
 
 static struct value *part_again(struct node *at, const struct column_parts *c, const struct column_part *part,
@@ -281,18 +275,19 @@ static struct value *part_again(struct node *at, const struct column_parts *c, c
 {
     struct graph *g = at->parent->graph;
     const struct node *p = c->product;
+    struct builder b = builder_before(at, d), product = builder_like(at, p, d);
     int64_t columns = columns_of(c, 0), from = part->from * columns, size = part->size * columns;
     bool turned = attr_int(&p->attrs, p->op == OP_gemm ? "transB" : "trans_b", 0) != 0;
     struct value *in[] = {p->in[0], constant_part(g, p->in[1], turned ? 0 : 1, 2, from, size), NULL};
     if (p->nin > 2 && p->in[2])
         in[2] = constant_part(g, p->in[2], 1, 2, from, size);
-    struct value *y = from_source(emit(at, p->op, in, in[2] ? 3 : 2, &p->attrs, p->name, d), p);
+    struct value *y = b_op(&product, p->op, in, in[2] ? 3 : 2, &p->attrs);
     for (int i = c->nsteps - 1; i >= 0; i--)
         y = step_again(at, c, i, y, part, d);
     if (!y || part->keeps_axis)
         return y;
     int along = c->nsteps ? c->axis[0] : y->type.rank - 1;
-    return emit2(at, OP_squeeze, y, constant_i64s(g, (int64_t[]){along}, 1), d);
+    return b_squeeze(&b, y, (int64_t[]){along}, 1);
 }
 
 static bool visit(struct node *n, void *user)

@@ -199,18 +199,20 @@ static struct value *softplus_of(struct value *v)
 /* x * tanh(softplus(x)) */
 static struct value *mish(struct compose *c, struct node *n, struct node *t)
 {
+    struct builder b = builder_before(n, c->d);
     struct poly p;
     static const struct poly product = {{{0}, {0, 1}}};
     struct value *x = t->op == OP_tanh ? softplus_of(t->in[0]) : NULL;
     if (!x || !same_type(x, n->out[0]) || !polynomial(n->out[0], x, t->out[0], DEPTH, &p) ||
         !equal(&p, &product, tolerance(x)))
         return NULL;
-    return emit1(n, OP_mish, x, c->d);
+    return b_1(&b, OP_mish, x);
 }
 
 /* x * sigmoid(alpha * x) */
 static struct value *swish(struct compose *c, struct node *n, struct node *t, struct value *x)
 {
+    struct builder b = builder_before(n, c->d);
     struct poly p;
     static const struct poly product = {{{0}, {0, 1}}};
     struct attrs as = {0};
@@ -220,11 +222,12 @@ static struct value *swish(struct compose *c, struct node *n, struct node *t, st
     attr_set_float(&c->g->arena, &as, "alpha", p.c[0][1]);
     if (!polynomial(n->out[0], x, t->out[0], DEPTH, &p) || !equal(&p, &product, tolerance(x)))
         return NULL;
-    return emit(n, OP_swish, &x, 1, &as, n->name, c->d);
+    return b_op(&b, OP_swish, &x, 1, &as);
 }
 
 static struct value *with_gate(struct compose *c, struct node *n, struct node *t)
 {
+    struct builder b = builder_before(n, c->d);
     struct candidates xs = {.count = 0};
     struct poly p;
     collect(&xs, t->in[0], &n->out[0]->type, DEPTH);
@@ -238,7 +241,7 @@ static struct value *with_gate(struct compose *c, struct node *n, struct node *t
             if (!polynomial(n->out[0], x, t->out[0], DEPTH, &p))
                 continue;
             if (equal(&p, &rows[r].result, tolerance(x)))
-                return emit1(n, rows[r].becomes, x, c->d);
+                return b_1(&b, rows[r].becomes, x);
             if (rows[r].becomes == OP_gelu && n->out[0]->uses->node->op == OP_return)
                 why(c->o, n, "compose.gelu-factor", "looks like gelu, but is %g x + %g x erf",
                     p.c[0][1], p.c[1][1]);
@@ -287,6 +290,7 @@ struct value *compose_activation(struct compose *c, struct node *n)
 /* 1 / (1 + exp(-x)) */
 struct value *compose_sigmoid(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct value *a, *x;
     struct node *sum;
     if (!is_reciprocal(n->out[0], &a) || !(sum = made_by(a, OP_add)))
@@ -301,7 +305,7 @@ struct value *compose_sigmoid(struct compose *c, struct node *n)
             x = minus->in[0];
         else if (!is_scaled(e->in[0], &x, &factor) || factor != -1)
             continue;
-        return same_type(x, n->out[0]) ? emit1(n, OP_sigmoid, x, c->d) : NULL;
+        return same_type(x, n->out[0]) ? b_1(&b, OP_sigmoid, x) : NULL;
     }
     return NULL;
 }
@@ -309,6 +313,7 @@ struct value *compose_sigmoid(struct compose *c, struct node *n)
 /* min(max(x, low), high) in either order, relu for max(x, 0). */
 struct value *compose_clip(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     double outer, inner = 0;
     int at = constant_number(n->in[1], &outer) ? 0 : constant_number(n->in[0], &outer) ? 1 : -1;
     if (at < 0 || !dtype_is_float(n->out[0]->type.dtype) || isnan(outer))
@@ -326,12 +331,13 @@ struct value *compose_clip(struct compose *c, struct node *n)
         return NULL;
     int dtype = x->type.dtype;
     struct value *in[] = {x, constant_scalar(c->g, dtype, low), constant_scalar(c->g, dtype, high)};
-    return emit(n, OP_clip, in, 3, NULL, n->name, c->d);
+    return b_op(&b, OP_clip, in, 3, NULL);
 }
 
 /* clip(x + 3, 0, 6) / 6 */
 struct value *compose_hard_sigmoid(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct value *v;
     double factor;
     if (!is_scaled(n->out[0], &v, &factor) || !close_to(factor, 1.0 / 6, tolerance(v)))
@@ -343,7 +349,7 @@ struct value *compose_hard_sigmoid(struct compose *c, struct node *n)
         struct attrs as = {0};
         attr_set_float(&c->g->arena, &as, "alpha", 1.0 / 6);
         attr_set_float(&c->g->arena, &as, "beta", 0.5);
-        return emit(n, OP_hard_sigmoid, &sum->in[!i], 1, &as, n->name, c->d);
+        return b_op(&b, OP_hard_sigmoid, &sum->in[!i], 1, &as);
     }
     return NULL;
 }

@@ -34,7 +34,8 @@ static struct value *take_scale(struct value *v, double *scale)
 
 static bool add_mask(struct compose *c, struct node *at, struct scores *s, struct value *mask)
 {
-    s->mask = s->mask ? emit2(at, OP_add, s->mask, mask, c->d) : mask;
+    struct builder b = builder_before(at, c->d);
+    s->mask = s->mask ? b_add(&b, s->mask, mask) : mask;
     return s->mask != NULL;
 }
 
@@ -44,6 +45,7 @@ static bool find_scores(struct compose *c, struct node *at, struct value *v, str
  * changes, so that rows without any key stay uniform. */
 static bool find_where(struct compose *c, struct node *at, struct node *n, struct scores *s)
 {
+    struct builder b = builder_before(at, c->d);
     double hiding;
     int hidden = constant_number(n->in[2], &hiding)   ? 2
                  : constant_number(n->in[1], &hiding) ? 1
@@ -60,7 +62,7 @@ static bool find_where(struct compose *c, struct node *at, struct node *n, struc
     struct value *zero = constant_scalar(c->g, DT_F32, 0);
     struct value *low = constant_scalar(c->g, DT_F32, isinf(hiding) ? hiding : -FLT_MAX);
     struct value *in[] = {n->in[0], hidden == 2 ? zero : low, hidden == 2 ? low : zero};
-    struct value *mask = emit(at, OP_where, in, 3, NULL, at->name, c->d);
+    struct value *mask = b_op(&b, OP_where, in, 3, NULL);
     return mask && add_mask(c, at, s, mask);
 }
 
@@ -129,6 +131,7 @@ static bool find_scores(struct compose *c, struct node *at, struct value *v, str
 /* (..., keys, features) of a k that is given the other way round. */
 static struct value *untransposed(struct compose *c, struct node *at, struct value *k)
 {
+    struct builder b = builder_before(at, c->d);
     int64_t perm[MAX_RANK];
     int count, rank = k->type.rank;
     bool nothing = true;
@@ -141,7 +144,7 @@ static struct value *untransposed(struct compose *c, struct node *at, struct val
     }
     if (given && nothing)
         return t->in[0];
-    return emit_transpose(at, given ? t->in[0] : k, perm, c->d);
+    return b_permute(&b, given ? t->in[0] : k, perm);
 }
 
 static bool over_last(const struct node *softmax)
@@ -225,6 +228,7 @@ struct value *compose_sdpa(struct compose *c, struct node *n)
 /* (B,heads,S,D) of an operand that may be (B,S,heads*D). */
 static struct value *split_heads(struct compose *c, struct node *n, struct value *x, int64_t heads)
 {
+    struct builder b = builder_before(n, c->d);
     static const int64_t perm[] = {0, 2, 1, 3};
     const struct type *t = &x->type;
     if (t->rank == 4)
@@ -232,8 +236,7 @@ static struct value *split_heads(struct compose *c, struct node *n, struct value
     if (t->rank != 3 || heads < 1 || !dim_is_const(t->dims[2]) || t->dims[2] % heads)
         return NULL;
     int64_t shape[] = {0, 0, heads, t->dims[2] / heads};
-    return emit_transpose(n, emit2(n, OP_reshape, x, constant_i64s(c->g, shape, 4), c->d), perm,
-                          c->d);
+    return b_permute(&b, b_reshape_to(&b, x, shape, 4), perm);
 }
 
 static bool plain_attention(const struct node *n, const char **what)
@@ -260,6 +263,7 @@ static bool plain_attention(const struct node *n, const char **what)
 
 struct value *compose_attention(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     const char *what;
     if (!plain_attention(n, &what)) {
         why(c->o, n, "compose.attention-form", "it stays whole: %s", what);
@@ -287,6 +291,5 @@ struct value *compose_attention(struct compose *c, struct node *n)
     struct value *y = emit_sdpa(c, n, in, &as);
     if (!y || n->out[0]->type.rank == 4)
         return y;
-    return emit2(n, OP_reshape, emit_transpose(n, y, perm, c->d), constant_i64s(c->g, merged, 3),
-                 c->d);
+    return b_reshape_to(&b, b_permute(&b, y, perm), merged, 3);
 }

@@ -30,6 +30,7 @@ static bool compared(const struct value *v, struct comparison *s)
 /* x, or x times a number of at least 0 where it is below 0. */
 static struct value *leaky_relu(struct compose *c, struct node *n, const struct comparison *s)
 {
+    struct builder b = builder_before(n, c->d);
     struct value *scaled = n->in[s->above ? 2 : 1], *x;
     struct attrs as = {0};
     double factor;
@@ -37,7 +38,7 @@ static struct value *leaky_relu(struct compose *c, struct node *n, const struct 
         !(factor >= 0 && isfinite(factor)))
         return NULL;
     attr_set_float(&c->g->arena, &as, "alpha", factor);
-    return emit(n, OP_leaky_relu, &x, 1, &as, n->name, c->d);
+    return b_op(&b, OP_leaky_relu, &x, 1, &as);
 }
 
 /* v is x with the other limit, which is no further than this one. */
@@ -54,22 +55,24 @@ static bool has_other_limit(const struct value *v, const struct comparison *s, d
 /* The limit where x is beyond it. */
 static struct value *limited(struct compose *c, struct node *n, const struct comparison *s)
 {
+    struct builder b = builder_before(n, c->d);
     double number, other;
     if (!constant_number(n->in[1], &number) || number != s->limit)
         return NULL;
     struct value *limit = constant_scalar(c->g, s->x->type.dtype, number);
     if (n->in[2] == s->x)
-        return emit(n, s->above ? OP_min : OP_max, (struct value *[]){s->x, limit}, 2, NULL, n->name, c->d);
+        return b_op(&b, s->above ? OP_min : OP_max, (struct value *[]){s->x, limit}, 2, NULL);
     if (!has_other_limit(n->in[2], s, &other))
         return NULL;
     struct value *far = constant_scalar(c->g, s->x->type.dtype, other);
     struct value *in[] = {s->x, s->above ? far : limit, s->above ? limit : far};
-    return emit(n, OP_clip, in, 3, NULL, n->name, c->d);
+    return b_op(&b, OP_clip, in, 3, NULL);
 }
 
 /* Indices that count from the end where they are below 0. Engines of other machines have no such function. */
 static struct value *wrapped(struct compose *c, struct node *n, const struct comparison *s)
 {
+    struct builder b = builder_before(n, c->d);
     const struct node *sum = made_by(n->in[1], OP_add);
     if (c->o->strict_target || s->above || s->limit != 0 || n->in[2] != s->x || !sum)
         return NULL;
@@ -77,7 +80,7 @@ static struct value *wrapped(struct compose *c, struct node *n, const struct com
     bool strictly = n->in[0]->def->op == OP_lt || n->in[0]->def->op == OP_gt; /* 0 itself is no such index */
     if (!strictly || (sum->in[0] != s->x && sum->in[1] != s->x) || size->type.dtype != s->x->type.dtype)
         return NULL;
-    return emit(n, OP_wrap_index, (struct value *[]){s->x, size}, 2, NULL, n->name, c->d);
+    return b_op(&b, OP_wrap_index, (struct value *[]){s->x, size}, 2, NULL);
 }
 
 struct value *compose_choice(struct compose *c, struct node *n)
@@ -109,7 +112,9 @@ struct value *compose_quotient(struct compose *c, struct node *n)
         return NULL;
     struct value *in[] = {n->in[1]->def->in[0], constant_scalar(c->g, dtype, (float)yes / (float)by_yes),
                           constant_scalar(c->g, dtype, (float)yes / (float)by_no)};
-    struct value *share = emit(n, OP_where, in, 3, NULL, NULL, c->d);
+    struct builder b = builder_before(n, c->d), nameless = b;
+    nameless.name = NULL;
+    struct value *share = b_op(&nameless, OP_where, in, 3, NULL);
     struct value *then[] = {n->in[0]->def->in[0], share, constant_scalar(c->g, dtype, 0)};
-    return share ? emit(n, OP_where, then, 3, NULL, n->name, c->d) : NULL;
+    return b_op(&b, OP_where, then, 3, NULL);
 }

@@ -73,6 +73,7 @@ static dim_t dim_of(const struct einsum_term *t, int label)
 
 static struct einsum_term transposed(struct sum *s, struct einsum_term t, const struct labels *order)
 {
+    struct builder b = builder_before(s->at, s->c->d);
     int64_t perm[MAX_RANK];
     if (!t.v || same(&t.l, order))
         return t;
@@ -80,12 +81,13 @@ static struct einsum_term transposed(struct sum *s, struct einsum_term t, const 
         for (int k = 0; k < t.l.n; k++)
             if (t.l.of[k] == order->of[i])
                 perm[i] = k;
-    return (struct einsum_term){emit_transpose(s->at, t.v, perm, s->c->d), *order};
+    return (struct einsum_term){b_permute(&b, t.v, perm), *order};
 }
 
 /* Sums over the dims whose labels are not in `kept`. */
 static struct einsum_term summed(struct sum *s, struct einsum_term t, const struct labels *kept)
 {
+    struct builder b = builder_before(s->at, s->c->d);
     int64_t axes[MAX_RANK];
     int n = 0;
     for (int i = 0; i < t.l.n; i++)
@@ -96,7 +98,7 @@ static struct einsum_term summed(struct sum *s, struct einsum_term t, const stru
     struct attrs as = {0};
     attr_set_int(&s->c->g->arena, &as, "keepdims", 0);
     struct value *in[] = {t.v, constant_i64s(s->c->g, axes, n)};
-    t.v = emit(s->at, OP_reduce_sum, in, 2, &as, s->at->name, s->c->d);
+    t.v = b_op(&b, OP_reduce_sum, in, 2, &as);
     t.l = pick(&t.l, kept, true);
     return t;
 }
@@ -104,6 +106,7 @@ static struct einsum_term summed(struct sum *s, struct einsum_term t, const stru
 /* v in a shape of which at most one dim that is not a constant changes its place. */
 static struct value *shaped(struct sum *s, struct value *v, const dim_t *dims, int n)
 {
+    struct builder b = builder_before(s->at, s->c->d);
     int64_t shape[MAX_RANK];
     int unknown = 0;
     if (!v || n > MAX_RANK)
@@ -121,7 +124,7 @@ static struct value *shaped(struct sum *s, struct value *v, const dim_t *dims, i
         return v;
     if (unknown > 1)
         return NULL;
-    return emit2(s->at, OP_reshape, v, constant_i64s(s->c->g, shape, n), s->c->d);
+    return b_reshape_to(&b, v, shape, n);
 }
 
 static int add_dims(dim_t *to, int n, const struct einsum_term *t, const struct labels *l)
@@ -169,6 +172,7 @@ static struct value *matrix(struct sum *s, struct einsum_term t, const struct ei
 /* Two operands as one; `needed`: labels of what follows and of the result. */
 static struct einsum_term joined(struct sum *s, struct einsum_term x, struct einsum_term y, const struct labels *needed)
 {
+    struct builder b = builder_before(s->at, s->c->d);
     struct einsum_term none = {.v = NULL};
     struct labels of_x = join(pick(&x.l, &y.l, true), needed),
                   of_y = join(pick(&y.l, &x.l, true), needed);
@@ -193,7 +197,7 @@ static struct einsum_term joined(struct sum *s, struct einsum_term x, struct ein
     enum op op = p.summed.n ? OP_matmul : OP_mul;
     if (!in[0] || !in[1] || (op == OP_mul && (trans_a || trans_b)))
         return none;
-    struct value *v = emit(s->at, op, in, 2, &as, s->at->name, s->c->d);
+    struct value *v = b_op(&b, op, in, 2, &as);
     dim_t dims[3 * MAX_RANK];
     int n = add_dims(dims, 0, &x, &p.batch);
     n = add_dims(dims, n, &x, &p.left);

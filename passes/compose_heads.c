@@ -46,6 +46,7 @@ static bool exchanged(const struct type *from, const struct type *to)
 /* x with these dims, of which one at most is not a number. */
 static struct value *reshaped(struct compose *c, struct node *at, struct value *x, const struct type *t)
 {
+    struct builder b = builder_before(at, c->d);
     int64_t dims[MAX_RANK];
     int open = 0;
     for (int i = 0; i < t->rank; i++) {
@@ -55,7 +56,7 @@ static struct value *reshaped(struct compose *c, struct node *at, struct value *
         dims[i] = known ? t->dims[i] : -1;
         open += !known;
     }
-    struct value *y = open > 1 ? NULL : emit_reshape(at, x, dims, t->rank, c->d);
+    struct value *y = open > 1 ? NULL : b_reshape_to(&b, x, dims, t->rank);
     if (y)
         y->type = *t;
     return y;
@@ -106,6 +107,7 @@ static struct value *repeated_heads(struct value *v, int64_t *times)
 /* The second of four dims, heads, as (groups, times); one that is 1 as (1, 1). */
 static struct value *grouped(struct compose *c, struct node *at, struct value *x, int64_t groups, int64_t times)
 {
+    struct builder b = builder_before(at, c->d);
     struct type t = x->type;
     bool one = t.dims[1] == 1 && groups * times != 1;
     int64_t shape[] = {0, one ? 1 : groups, one ? 1 : times, -1, t.dims[3]};
@@ -115,9 +117,9 @@ static struct value *grouped(struct compose *c, struct node *at, struct value *x
     if (!dim_is_const(
             t.dims[4])) { /* a mask over all keys: one dim at most can be left open, and the one inserted is 1 */
         struct value *axes = constant_i64s(c->g, (int64_t[]){2}, 1);
-        return one ? emit2(at, OP_unsqueeze, x, axes, c->d) : NULL;
+        return one ? b_2(&b, OP_unsqueeze, x, axes) : NULL;
     }
-    struct value *y = emit_reshape(at, x, shape, 5, c->d);
+    struct value *y = b_reshape_to(&b, x, shape, 5);
     if (y)
         y->type = t;
     return y;
@@ -138,22 +140,23 @@ static bool can_group(const struct value *q, const struct value *mask, int64_t h
 
 struct value *emit_sdpa(struct compose *c, struct node *at, struct value *in[4], const struct attrs *as)
 {
+    struct builder b = builder_before(at, c->d);
     int64_t times = 0, others = 0;
     struct value *k = repeated_heads(in[1], &times), *v = repeated_heads(in[2], &others);
     struct attrs a = *as;
     if (!k || !v || times != others || times < 2 || k->type.dims[1] != v->type.dims[1] ||
         !can_group(in[0], in[3], k->type.dims[1] * times))
-        return emit(at, OP_sdpa, in, in[3] ? 4 : 3, &a, at->name, c->d);
+        return b_op(&b, OP_sdpa, in, in[3] ? 4 : 3, &a);
     int64_t groups = k->type.dims[1];
     struct value *mask = in[3] && in[3]->type.rank == 4 ? grouped(c, at, in[3], groups, times) : in[3];
     struct value *q = grouped(c, at, in[0], groups, times);
     if (!q || (in[3] && !mask))
         return NULL;
-    struct value *y = emit(at, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a, at->name, c->d);
+    struct value *y = b_op(&b, OP_sdpa, (struct value *[]){q, k, v, mask}, mask ? 4 : 3, &a);
     if (!y)
         return NULL;
     int64_t merged[] = {0, groups * times, -1, y->type.dims[4]};
-    struct value *out = emit_reshape(at, y, merged, 4, c->d);
+    struct value *out = b_reshape_to(&b, y, merged, 4);
     if (out)
         out->type = at->out[0]->type;
     return out;

@@ -34,31 +34,34 @@ static bool is_spread(const struct value *v, struct spread *s)
 
 static struct value *emit_part(struct compose *c, struct node *at, const struct spread *s, int64_t from, int64_t to)
 {
+    struct builder b = builder_before(at, c->d);
+    b.name = NULL;
     struct value *in[] = {s->x, constant_i64s(c->g, &from, 1), constant_i64s(c->g, &to, 1),
                           constant_i64s(c->g, (int64_t[]){s->axis}, 1)};
-    return emit(at, OP_slice, in, 4, NULL, NULL, c->d);
+    return b_op(&b, OP_slice, in, 4, NULL);
 }
 
-static struct value *emit_concat(struct compose *c, struct node *at, struct value *a, struct value *b, int axis)
+static struct value *emit_concat(struct compose *c, struct node *at, struct value *x, struct value *y, int axis)
 {
-    struct attrs as = {0};
-    attr_set_int(&c->g->arena, &as, "axis", axis);
-    return a && b ? emit(at, OP_concat, (struct value *[]){a, b}, 2, &as, NULL, c->d) : NULL;
+    struct builder b = builder_before(at, c->d);
+    b.name = NULL;
+    return b_concat(&b, (struct value *[]){x, y}, 2, axis);
 }
 
 /* x and y, as long as each other along the axis, in turn. */
 static struct value *emit_pairs(struct compose *c, struct node *at, struct value *x, struct value *y, int axis)
 {
-    struct value *behind = constant_i64s(c->g, (int64_t[]){axis + 1}, 1);
-    struct value *a = x ? emit2(at, OP_unsqueeze, x, behind, c->d) : NULL;
-    struct value *both = a ? emit_concat(c, at, a, emit2(at, OP_unsqueeze, y, behind, c->d), axis + 1) : NULL;
+    struct builder b = builder_before(at, c->d);
+    const int64_t behind = axis + 1;
+    struct value *first = b_unsqueeze(&b, x, &behind, 1);
+    struct value *both = emit_concat(c, at, first, b_unsqueeze(&b, y, &behind, 1), axis + 1);
     if (!both)
         return NULL;
     int64_t dims[MAX_RANK];
     const struct type *t = &y->type;
     for (int i = 0; i < t->rank; i++)
         dims[i] = i < axis ? 0 : !dim_is_const(t->dims[i]) ? -1 : i == axis ? 2 * t->dims[i] : t->dims[i];
-    return emit_reshape(at, both, dims, t->rank, c->d);
+    return b_reshape_to(&b, both, dims, t->rank);
 }
 
 struct value *compose_interleave(struct compose *c, struct node *n)

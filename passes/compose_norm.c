@@ -114,6 +114,7 @@ static struct value *filled(struct compose *c, const struct type *x, int rows_fr
 
 static struct value *emit_norm(struct compose *c, struct node *n, const struct statistics *s)
 {
+    struct builder b = builder_before(n, c->d);
     int count = trailing_axes(&s->over);
     const struct type *t = &s->x->type;
     if (!count) {
@@ -126,7 +127,7 @@ static struct value *emit_norm(struct compose *c, struct node *n, const struct s
     attr_set_int(&c->g->arena, &as, "axis", -count);
     attr_set_float(&c->g->arena, &as, "epsilon", s->epsilon);
     struct value *in[] = {s->x, filled(c, t, t->rank - count, 1)};
-    return emit(n, s->has_mean ? OP_layer_norm : OP_rms_norm, in, 2, &as, n->name, c->d);
+    return b_op(&b, s->has_mean ? OP_layer_norm : OP_rms_norm, in, 2, &as);
 }
 
 /* c / sqrt(a), c * (1 / sqrt(a)) */
@@ -186,6 +187,7 @@ static int first_row_dim(const struct node *norm)
 /* layer_norm(x, 1) * scale */
 struct value *compose_norm_scale(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     for (int i = 0; i < 2; i++) {
         struct node *norm = made_by(n->in[i], OP_layer_norm);
         norm = norm ? norm : made_by(n->in[i], OP_rms_norm);
@@ -204,7 +206,7 @@ struct value *compose_norm_scale(struct compose *c, struct node *n)
             continue;
         }
         struct value *in[] = {norm->in[0], scale};
-        return emit(n, norm->op, in, 2, &norm->attrs, n->name, c->d);
+        return b_op(&b, norm->op, in, 2, &norm->attrs);
     }
     return NULL;
 }
@@ -212,6 +214,7 @@ struct value *compose_norm_scale(struct compose *c, struct node *n)
 /* layer_norm(x, scale) + bias */
 struct value *compose_norm_bias(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     for (int i = 0; i < 2; i++) {
         struct node *norm = made_by(n->in[i], OP_layer_norm);
         if (!norm || norm->nin != 2 || norm->nout != 1 || !same_type(norm->out[0], n->out[0]) ||
@@ -220,7 +223,7 @@ struct value *compose_norm_bias(struct compose *c, struct node *n)
         struct value *bias = row_operand(c, n->in[!i], &norm->in[0]->type, first_row_dim(norm));
         struct value *in[] = {norm->in[0], norm->in[1], bias};
         if (bias)
-            return emit(n, OP_layer_norm, in, 3, &norm->attrs, n->name, c->d);
+            return b_op(&b, OP_layer_norm, in, 3, &norm->attrs);
     }
     return NULL;
 }
@@ -228,6 +231,7 @@ struct value *compose_norm_bias(struct compose *c, struct node *n)
 /* x * k + (bias - mean * k), with k = scale / sqrt(var + epsilon) */
 struct value *compose_norm_folded(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     for (int i = 0; i < 2; i++) {
         struct node *xk = made_by(n->in[i], OP_mul), *rest = made_by(n->in[!i], OP_sub);
         struct node *mk = rest ? made_by(rest->in[1], OP_mul) : NULL;
@@ -251,7 +255,7 @@ struct value *compose_norm_folded(struct compose *c, struct node *n)
             struct value *scale = row_operand(c, ks->in[at], &x->type, rows_from);
             struct value *bias = row_operand(c, rest->in[0], &x->type, rows_from);
             struct value *in[] = {x, scale, bias};
-            return scale && bias ? emit(n, OP_layer_norm, in, 3, &norm->attrs, n->name, c->d)
+            return scale && bias ? b_op(&b, OP_layer_norm, in, 3, &norm->attrs)
                                  : NULL;
         }
     }
@@ -275,6 +279,7 @@ static struct value *repeated(struct compose *c, const struct value *v, int64_t 
 /* reshape(instance_norm(reshape(x))) */
 struct value *compose_group_norm(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct node *norm = made_by(n->in[0], OP_instance_norm);
     struct node *before = norm ? made_by(norm->in[0], OP_reshape) : NULL;
     if (!before || attr_int(&norm->attrs, "channels_last", 0))
@@ -295,7 +300,7 @@ struct value *compose_group_norm(struct compose *c, struct node *n)
     struct attrs as = {0};
     attr_set_int(&c->g->arena, &as, "num_groups", seen->dims[1]);
     attr_set_float(&c->g->arena, &as, "epsilon", attr_float(&norm->attrs, "epsilon", 1e-5));
-    return emit(n, OP_group_norm, in, 3, &as, n->name, c->d);
+    return b_op(&b, OP_group_norm, in, 3, &as);
 }
 
 /* Numbers for each channel (dim 1 of y) from a constant that broadcasts along it, else NULL. */
@@ -322,6 +327,7 @@ static double *per_channel(struct compose *c, const struct value *v, const struc
 /* group_norm(x, scale, bias) followed by * or + with a constant for each channel */
 static struct value *into_group(struct compose *c, struct node *n, bool multiply)
 {
+    struct builder b = builder_before(n, c->d);
     for (int i = 0; i < 2; i++) {
         struct node *norm = made_by(n->in[i], OP_group_norm);
         if (!norm || !value_has_one_use(norm->out[0]) || !same_type(norm->out[0], n->out[0]) ||
@@ -342,7 +348,7 @@ static struct value *into_group(struct compose *c, struct node *n, bool multiply
         int dtype = n->out[0]->type.dtype;
         struct value *in[] = {norm->in[0], constant_floats(c->g, dtype, 1, &channels, scale, NULL),
                               constant_floats(c->g, dtype, 1, &channels, bias, NULL)};
-        return emit(n, OP_group_norm, in, 3, &norm->attrs, n->name, c->d);
+        return b_op(&b, OP_group_norm, in, 3, &norm->attrs);
     }
     return NULL;
 }

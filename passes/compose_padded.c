@@ -52,6 +52,8 @@ enum { MOST_PARTS = 64 };
 /* Concatenations among the parts are taken apart, where there is room. */
 static struct value *concatenated(struct compose *c, struct node *n, struct value *const *parts, int count, int axis)
 {
+    struct builder b = builder_before(n, c->d);
+    b.name = NULL;
     struct value *in[MOST_PARTS];
     struct attrs as = {0};
     int total = 0;
@@ -64,36 +66,40 @@ static struct value *concatenated(struct compose *c, struct node *n, struct valu
             in[total++] = parts[i];
     }
     attr_set_int(&c->g->arena, &as, "axis", axis);
-    return emit(n, OP_concat, in, total, &as, NULL, c->d);
+    return b_op(&b, OP_concat, in, total, &as);
 }
 
 static struct value *surrounded(struct compose *c, struct node *n, struct value *x, const struct padded *p)
 {
+    struct builder b = builder_before(n, c->d);
+    b.name = NULL;
     int64_t pads[2 * MAX_RANK] = {0};
     int rank = n->out[0]->type.rank;
     if (!x || (!p->before && !p->after))
         return x;
     pads[p->axis] = p->before, pads[rank + p->axis] = p->after;
     struct value *in[] = {x, constant_i64s(c->g, pads, 2 * rank)};
-    return emit(n, OP_pad, in, 2, NULL, NULL, c->d);
+    return b_op(&b, OP_pad, in, 2, NULL);
 }
 
-static struct value *both_padded(struct compose *c, struct node *n, const struct padded *a, const struct padded *b)
+static struct value *both_padded(struct compose *c, struct node *n, const struct padded *x, const struct padded *y)
 {
-    int64_t size = a->x->type.dims[a->axis];
-    if (a->axis != b->axis)
+    struct builder b = builder_before(n, c->d);
+    int64_t size = x->x->type.dims[x->axis];
+    if (x->axis != y->axis)
         return NULL;
-    if (a->before == b->before && a->after == b->after)
-        return surrounded(c, n, emit2(n, OP_add, a->x, b->x, c->d), a);
-    if (b->before != a->before + size)
+    if (x->before == y->before && x->after == y->after)
+        return surrounded(c, n, b_add(&b, x->x, y->x), x);
+    if (y->before != x->before + size)
         return NULL;
-    struct padded all = {.axis = a->axis, .before = a->before, .after = b->after};
-    return surrounded(c, n, concatenated(c, n, (struct value *[]){a->x, b->x}, 2, a->axis), &all);
+    struct padded all = {.axis = x->axis, .before = x->before, .after = y->after};
+    return surrounded(c, n, concatenated(c, n, (struct value *[]){x->x, y->x}, 2, x->axis), &all);
 }
 
 /* A part of a concatenation, which nobody else reads, that lies where p does. */
 static struct value *added_to_part(struct compose *c, struct node *n, struct value *v, const struct padded *p)
 {
+    struct builder b = builder_before(n, c->d);
     const struct node *parts = v->def;
     struct value *in[MOST_PARTS];
     int64_t at = 0;
@@ -112,7 +118,7 @@ static struct value *added_to_part(struct compose *c, struct node *n, struct val
     }
     if (found < 0)
         return NULL;
-    in[found] = emit2(n, OP_add, in[found], p->x, c->d);
+    in[found] = b_add(&b, in[found], p->x);
     return in[found] ? concatenated(c, n, in, parts->nin, p->axis) : NULL;
 }
 

@@ -8,6 +8,7 @@
 /* x with dim i times[i] as long, each element that often in turn; all dims are numbers. */
 static struct value *repeated(struct compose *c, struct node *n, struct value *x, const int64_t *times)
 {
+    struct builder b = builder_before(n, c->d);
     int64_t apart[2 * MAX_RANK], spread[2 * MAX_RANK], whole[MAX_RANK];
     int rank = 0;
     for (int i = 0; i < x->type.rank; i++) {
@@ -19,9 +20,9 @@ static struct value *repeated(struct compose *c, struct node *n, struct value *x
     }
     if (rank > MAX_RANK)
         return NULL;
-    struct value *between = emit_reshape(n, x, apart, rank, c->d);
-    struct value *wide = between ? emit2(n, OP_expand, between, constant_i64s(c->g, spread, rank), c->d) : NULL;
-    return wide ? emit_reshape(n, wide, whole, x->type.rank, c->d) : NULL;
+    struct value *between = b_reshape_to(&b, x, apart, rank);
+    struct value *wide = between ? b_2(&b, OP_expand, between, constant_i64s(c->g, spread, rank)) : NULL;
+    return wide ? b_reshape_to(&b, wide, whole, x->type.rank) : NULL;
 }
 
 static bool are_numbers(const struct type *t)

@@ -38,5 +38,7 @@ struct value *compose_scatter_along(struct compose *c, struct node *n)
     struct attrs as = attrs_copy(&c->g->arena, &s->attrs);
     attr_set_int(&c->g->arena, &as, "axis", axis);
     struct value *in[] = {t->in[0], s->in[1], s->in[2]};
-    return emit(n, OP_scatter_nd, in, 3, &as, s->name, c->d);
+    struct builder b = builder_before(n, c->d);
+    b.name = s->name;
+    return b_op(&b, OP_scatter_nd, in, 3, &as);
 }

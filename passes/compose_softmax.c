@@ -17,6 +17,7 @@ static struct value *unshifted(struct value *v, const struct composed_reduction 
 static struct value *emit_softmax(struct compose *c, struct node *n, enum op op, struct value *x,
                                   const struct composed_reduction *over)
 {
+    struct builder b = builder_before(n, c->d);
     struct attrs as = {0};
     if (over->naxes != 1) {
         why(c->o, n, "compose.softmax-axes", "softmax over %d axes is left as primitives",
@@ -24,7 +25,7 @@ static struct value *emit_softmax(struct compose *c, struct node *n, enum op op,
         return NULL;
     }
     attr_set_int(&c->g->arena, &as, "axis", over->axes[0]);
-    return same_type(x, n->out[0]) ? emit(n, op, &x, 1, &as, n->name, c->d) : NULL;
+    return same_type(x, n->out[0]) ? b_op(&b, op, &x, 1, &as) : NULL;
 }
 
 /* exp(x) / sum(exp(x)) */
@@ -72,6 +73,7 @@ static bool log_sum_exp(struct value *l, const struct value *z, struct composed_
 /* log(softmax(x)), or x - log(sum(exp(x))) */
 struct value *compose_log_softmax(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct composed_reduction over;
     if (n->op == OP_log) {
         struct node *soft = made_by(n->in[0], OP_softmax);
@@ -81,7 +83,7 @@ struct value *compose_log_softmax(struct compose *c, struct node *n)
             why(c->o, n, "compose.log_softmax-shared", "the softmax below is needed by itself too");
             return NULL;
         }
-        return emit(n, OP_log_softmax, soft->in, 1, &soft->attrs, n->name, c->d);
+        return b_op(&b, OP_log_softmax, soft->in, 1, &soft->attrs);
     }
     if (!log_sum_exp(n->in[1], n->in[0], &over))
         return NULL;

@@ -98,6 +98,7 @@ static bool is_erfc_tail(const struct value *v, const struct value *size,
 /* |x| < 1 ? near : x < 0 ? 2 - tail : tail */
 struct value *compose_erfc(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     const struct node *near = made_by(n->in[0], OP_lt), *far = made_by(n->in[2], OP_where);
     const struct node *size = near ? made_by(near->in[0], OP_abs) : NULL;
     const struct node *two = far ? made_by(far->in[1], OP_sub) : NULL;
@@ -114,7 +115,7 @@ struct value *compose_erfc(struct compose *c, struct node *n)
     if (!square || square_root_of(square) != x || !is_erfc_near(n->in[1], x, square) ||
         !is_erfc_tail(tail, size->out[0], square))
         return NULL;
-    return emit1(n, OP_erfc, x, c->d);
+    return b_1(&b, OP_erfc, x);
 }
 
 enum { INVERSE_TERMS = 9 };
@@ -168,6 +169,7 @@ static bool is_minus_log_of_rest(const struct value *w, const struct value *x)
 /* |x| == 1 ? x * inf : x P(w) */
 struct value *compose_erf_inv(struct compose *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     const struct node *edge = made_by(n->in[0], OP_eq), *product = made_by(n->in[2], OP_mul);
     const struct node *size = edge ? made_by(edge->in[0], OP_abs) : NULL;
     if (!size || !product || n->out[0]->type.dtype != DT_F32 || !constant_is(edge->in[1], 1))
@@ -185,7 +187,7 @@ struct value *compose_erf_inv(struct compose *c, struct node *n)
         for (int k = 0; times && below && k < 2; k++)
             if (is_below(test, below->in[0], 5) && is_inverse_variable(times->in[k], test, below->in[0]) &&
                 is_minus_log_of_rest(below->in[0], x) && is_inverse_polynomial(sum, test, times->in[k]))
-                return emit1(n, OP_erf_inv, x, c->d);
+                return b_1(&b, OP_erf_inv, x);
     }
     return NULL;
 }

@@ -244,21 +244,23 @@ static bool window_dims(const struct node *n, int64_t *window)
 /* i64: each start in its place, 0 elsewhere. */
 static struct value *joined_starts(struct counters *c, struct node *n, struct value *const *starts, int rank)
 {
+    struct builder b = builder_before(n, c->d);
     const int64_t one = 1, zero = 0;
     struct value *parts[MAX_RANK];
     struct attrs along = {0};
     for (int i = 0; i < rank; i++) {
-        struct value *v = starts[i] ? emit_cast(n, starts[i], DT_I64, c->d) : constant_i64s(c->g, &zero, 1);
-        parts[i] = v && starts[i] ? emit_reshape(n, v, &one, 1, c->d) : v;
+        struct value *v = starts[i] ? b_cast(&b, starts[i], DT_I64) : constant_i64s(c->g, &zero, 1);
+        parts[i] = v && starts[i] ? b_reshape_to(&b, v, &one, 1) : v;
         if (!parts[i])
             return NULL;
     }
     attr_set_int(&c->g->arena, &along, "axis", 0);
-    return rank == 1 ? parts[0] : emit(n, OP_concat, parts, rank, &along, n->name, c->d);
+    return rank == 1 ? parts[0] : b_op(&b, OP_concat, parts, rank, &along);
 }
 
 static bool update(struct counters *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct value *index[MAX_RANK], *starts[MAX_RANK];
     int64_t window[MAX_RANK];
     if (n->nin != 3 || !attr_is(&n->attrs, "combine", "second") || !type_is_static(&n->in[0]->type) ||
@@ -266,10 +268,10 @@ static bool update(struct counters *c, struct node *n)
         !window_dims(n, window) || !find_starts(c, n, index, window, starts))
         return true;
     const int rank = n->in[0]->type.rank;
-    struct value *u = emit_reshape(n, n->in[2], window, rank, c->d), *at = u ? joined_starts(c, n, starts, rank) : NULL;
+    struct value *u = b_reshape_to(&b, n->in[2], window, rank), *at = u ? joined_starts(c, n, starts, rank) : NULL;
     struct value *in[] = {n->in[0], u, at};
     why(c->o, n, "counters.window", "its window always fits: dynamic_update_slice");
-    return node_replace(n, at ? emit(n, OP_dynamic_update_slice, in, 3, NULL, n->name, c->d) : NULL);
+    return node_replace(n, at ? b_op(&b, OP_dynamic_update_slice, in, 3, NULL) : NULL);
 }
 
 static bool visit(struct node *n, void *user)

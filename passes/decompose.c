@@ -72,6 +72,7 @@ static struct node *foldable_conv(const struct node *n, const struct affine_chan
 static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
                            struct affine_channels *a, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct value *w = constant_scaled(g, conv->in[1], 0, a->scale);
     if (conv->nin > 2 && conv->in[2]) {
         const double *bias = constant_doubles(g, conv->in[2]);
@@ -88,12 +89,13 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
     conv->out[0]->name = NULL; /* no longer the model's value */
     struct value *shift =
         channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
-    return node_replace(n, emit2(n, OP_add, n->in[0], shift, d));
+    return node_replace(n, b_add(&b, n->in[0], shift));
 }
 
 static bool split_batch_norm(struct graph *g, struct node *n, const struct options *o,
                              struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct affine_channels a;
     if (!is_f32(n->in[0]) || n->in[0]->type.rank < 2 || attr_int(&n->attrs, "axis", 1) != 1 ||
         !normalisation(g, n, &a))
@@ -105,9 +107,9 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
     }
     int rank = n->in[0]->type.rank;
     struct value *x =
-        emit2(n, OP_mul, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL), d);
+        b_mul(&b, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL));
     return node_replace(
-        n, emit2(n, OP_add, x, channel_constant(g, a.shift, a.n, rank, false, NULL), d));
+        n, b_add(&b, x, channel_constant(g, a.shift, a.n, rank, false, NULL)));
 }
 
 /* ---- bias ---- */
@@ -147,10 +149,11 @@ static bool split_gemm(struct node *n, struct diag *d)
 static bool demand_rank(struct graph *g, struct node *n, int operand, const int64_t *dims,
                         struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct value *x = operand < n->nin ? n->in[operand] : NULL;
     if (!x || x->type.kind != VK_TENSOR || x->type.rank >= 0)
         return true;
-    x = emit2(n, OP_reshape, x, constant_i64s(g, dims, 3), d);
+    x = b_reshape_to(&b, x, dims, 3);
     if (x)
         node_set_input(n, operand, x);
     return x != NULL;

@@ -14,23 +14,25 @@ static struct value *number(struct node *at, const struct value *like, double v)
 
 static struct value *is_nan(struct node *n, struct diag *d)
 {
-    return emit2(n, OP_ne, n->in[0], n->in[0], d);
+    struct builder b = builder_before(n, d);
+    return b_2(&b, OP_ne, n->in[0], n->in[0]);
 }
 
 static struct value *is_finite(struct node *n, struct diag *d)
 {
-    return emit2(n, OP_lt, emit1(n, OP_abs, n->in[0], d), number(n, n->in[0], INFINITY), d);
+    struct builder b = builder_before(n, d);
+    return b_2(&b, OP_lt, b_1(&b, OP_abs, n->in[0]), number(n, n->in[0], INFINITY));
 }
 
 static struct value *is_inf(struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     bool negative = attr_int(&n->attrs, "detect_negative", 1) != 0;
     bool positive = attr_int(&n->attrs, "detect_positive", 1) != 0;
     struct value *x = n->in[0];
     if (!negative && !positive)
-        return emit2(n, OP_lt, x, x, d);
-    return emit2(n, OP_eq, negative && positive ? emit1(n, OP_abs, x, d) : x,
-                 number(n, x, positive ? INFINITY : -INFINITY), d);
+        return b_2(&b, OP_lt, x, x);
+    return b_2(&b, OP_eq, negative && positive ? b_1(&b, OP_abs, x) : x, number(n, x, positive ? INFINITY : -INFINITY));
 }
 
 /* ---- reductions ---- */
@@ -38,10 +40,11 @@ static struct value *is_inf(struct node *n, struct diag *d)
 /* n's operand, or x, reduced over the axes of n, which stay as 1. */
 static struct value *reduced(struct node *n, enum op op, struct value *x, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct attrs as = attrs_copy(&n->parent->graph->arena, &n->attrs);
     struct value *in[2] = {x, n->nin > 1 ? n->in[1] : NULL};
     attr_set_int(&n->parent->graph->arena, &as, "keepdims", 1);
-    return x ? emit(n, op, in, n->nin, &as, n->name, d) : NULL;
+    return x ? b_op(&b, op, in, n->nin, &as) : NULL;
 }
 
 /* The axes as an operand; NULL: all of them, or not known. */
@@ -57,30 +60,32 @@ static struct value *axes_of(const struct node *n)
 /* log(sum(exp(x - m))) + m, m: the largest, as a number that can be taken away. */
 static struct value *log_sum_exp(struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     bool keep = attr_int(&n->attrs, "keepdims", 1) != 0;
     struct value *x = n->in[0], *axes = axes_of(n);
     struct value *m = reduced(n, OP_reduce_max, x, d);
     struct value *bounded[] = {m, number(n, x, -FLT_MAX), number(n, x, FLT_MAX)};
-    m = m ? emit(n, OP_clip, bounded, 3, NULL, n->name, d) : NULL;
-    struct value *e = emit1(n, OP_exp, emit2(n, OP_sub, x, m, d), d);
+    m = m ? b_op(&b, OP_clip, bounded, 3, NULL) : NULL;
+    struct value *e = b_1(&b, OP_exp, b_sub(&b, x, m));
     struct value *y =
-        emit2(n, OP_add, emit1(n, OP_log, reduced(n, OP_reduce_sum, e, d), d), m, d);
-    return keep ? y : axes ? emit2(n, OP_squeeze, y, axes, d) : emit1(n, OP_squeeze, y, d);
+        b_add(&b, b_1(&b, OP_log, reduced(n, OP_reduce_sum, e, d)), m);
+    return keep ? y : axes ? b_2(&b, OP_squeeze, y, axes) : b_1(&b, OP_squeeze, y);
 }
 
 /* x / norm, and 0 where all of x is. */
 static struct value *lp_norm(struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct graph *g = n->parent->graph;
     int64_t axis = attr_int(&n->attrs, "axis", -1);
     enum op op = attr_int(&n->attrs, "p", 2) == 2 ? OP_reduce_l2 : OP_reduce_l1;
     struct attrs as = {0};
     attr_set_ints(&g->arena, &as, "axes", &axis, 1);
     struct value *x = n->in[0];
-    struct value *norm = x->type.rank ? emit(n, op, &x, 1, &as, n->name, d) : emit1(n, OP_abs, x, d);
-    struct value *nothing = emit2(n, OP_eq, norm, number(n, x, 0), d);
+    struct value *norm = x->type.rank ? b_op(&b, op, &x, 1, &as) : b_1(&b, OP_abs, x);
+    struct value *nothing = b_2(&b, OP_eq, norm, number(n, x, 0));
     struct value *in[] = {nothing, number(n, x, 1), norm};
-    return nothing ? emit2(n, OP_div, x, emit(n, OP_where, in, 3, NULL, n->name, d), d) : NULL;
+    return nothing ? b_div(&b, x, b_op(&b, OP_where, in, 3, NULL)) : NULL;
 }
 
 static const struct {
@@ -120,12 +125,14 @@ bool decompose_parts(struct node *n, struct value **made, struct diag *d)
 
 static struct value *scaled(struct node *n, struct value *x, double by, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct graph *g = n->parent->graph;
-    return by == 1 ? x : emit2(n, OP_mul, x, constant_scalar(g, x->type.dtype, by), d);
+    return by == 1 ? x : b_mul(&b, x, constant_scalar(g, x->type.dtype, by));
 }
 
 struct value *gemm_parts(struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     struct graph *g = n->parent->graph;
     double alpha = attr_float(&n->attrs, "alpha", 1), beta = attr_float(&n->attrs, "beta", 1);
     struct attrs as = {0};
@@ -136,12 +143,12 @@ struct value *gemm_parts(struct node *n, struct diag *d)
     if (!is_f32(n->in[0]))
         attr_set_int(&g->arena, &as, "out_dtype", DT_F32);
     struct value *in[] = {n->in[0], n->in[1]};
-    struct value *y = emit(n, OP_matmul, in, 2, &as, n->name, d);
+    struct value *y = b_op(&b, OP_matmul, in, 2, &as);
     if (!y || !(y = scaled(n, y, alpha, d)))
         return NULL;
     if (n->nin > 2 && n->in[2] && beta != 0) { /* as in BLAS, a beta of 0 does not read C */
         struct value *c = scaled(n, n->in[2], beta, d);
-        y = c ? emit2(n, OP_add, y, c, d) : NULL;
+        y = c ? b_add(&b, y, c) : NULL;
     }
     return y;
 }

@@ -66,42 +66,45 @@ static bool known_weights(const struct type *w)
 /* `images` of the given dims, and back to volumes of so many depths. */
 static struct value *images(struct depth *p, struct node *at, struct value *x)
 {
+    struct builder b = builder_before(at, p->d);
     if (!x)
         return NULL;
     const dim_t *v = x->type.dims;
     dim_t n = dim_is_const(v[N]) ? dim_mul(&p->g->dims, v[N], v[DEPTH]) : -1;
-    return emit_reshape(at, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4, p->d);
+    return b_reshape_to(&b, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4);
 }
 
 static struct value *volumes(struct depth *p, struct node *at, struct value *x, dim_t n,
                              int64_t depths)
 {
+    struct builder b = builder_before(at, p->d);
     if (!x)
         return NULL;
     const dim_t *v = x->type.dims;
-    return emit_reshape(at, x, (int64_t[]){dim_is_const(n) ? n : -1, depths, v[1], v[2], v[3]},
-                        RANK, p->d);
+    return b_reshape_to(&b, x, (int64_t[]){dim_is_const(n) ? n : -1, depths, v[1], v[2], v[3]}, RANK);
 }
 
 /* Every step-th of `count` depths from `first` on. */
 static struct value *depths(struct depth *p, struct node *at, struct value *x, int64_t first,
                             int64_t count, int64_t step)
 {
+    struct builder b = builder_before(at, p->d);
     int64_t end = first + (count - 1) * step + 1, axis = DEPTH;
     if (!x || (first == 0 && step == 1 && count == x->type.dims[DEPTH]))
         return x;
     struct value *in[] = {x, constant_i64s(p->g, &first, 1), constant_i64s(p->g, &end, 1),
                           constant_i64s(p->g, &axis, 1), constant_i64s(p->g, &step, 1)};
-    return emit(at, OP_slice, in, 5, NULL, at->name, p->d);
+    return b_op(&b, OP_slice, in, 5, NULL);
 }
 
 /* Zeros before and after the depths; negative numbers crop. */
 static struct value *padded(struct depth *p, struct node *at, struct value *x, int64_t begin,
                             int64_t end)
 {
+    struct builder b = builder_before(at, p->d);
     int64_t pads[2 * RANK] = {0};
     pads[DEPTH] = begin, pads[RANK + DEPTH] = end;
-    return begin | end ? emit2(at, OP_pad, x, constant_i64s(p->g, pads, 2 * RANK), p->d) : x;
+    return begin | end ? b_2(&b, OP_pad, x, constant_i64s(p->g, pads, 2 * RANK)) : x;
 }
 
 /* What tap `tap` of the window sees, for every depth of the result. */
@@ -115,13 +118,14 @@ static struct value *seen(struct depth *p, struct node *at, struct value *x, con
 static struct value *side_by_side(struct depth *p, struct node *at, struct value *x,
                                   const struct depth_window *w)
 {
+    struct builder b = builder_before(at, p->d);
     struct value **parts = ARENA_ARRAY(&p->g->arena, struct value *, (size_t)w->taps);
     struct attrs as = {0};
     attr_set_int(&p->g->arena, &as, "axis", CHANNELS);
     for (int64_t i = 0; i < w->taps; i++)
         if (!(parts[i] = seen(p, at, x, w, i)))
             return NULL;
-    return w->taps == 1 ? parts[0] : emit(at, OP_concat, parts, (int)w->taps, &as, at->name, p->d);
+    return w->taps == 1 ? parts[0] : b_op(&b, OP_concat, parts, (int)w->taps, &as);
 }
 
 /* The node's attributes without those of the depth. */
@@ -145,10 +149,11 @@ static struct attrs flat_attributes(struct depth *p, const struct node *n)
 static struct value *like(struct depth *p, struct node *n, struct value *x, struct value *w,
                           const struct attrs *as)
 {
+    struct builder b = builder_before(n, p->d);
     struct value *in[] = {x, w};
     if (!x || (n->nin > 1 && !w))
         return NULL;
-    return emit(n, n->op, in, n->nin > 1 ? 2 : 1, as, n->name, p->d);
+    return b_op(&b, n->op, in, n->nin > 1 ? 2 : 1, as);
 }
 
 /* ---- convolutions ---- */
@@ -182,18 +187,20 @@ static struct value *arranged(struct depth *p, const struct value *w, const int6
 
 static struct value *dense_weights(struct depth *p, struct node *n, struct value *w)
 {
+    struct builder b = builder_before(n, p->d);
     const dim_t *v = w->type.dims;
     int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)v[2]);
     for (int64_t i = 0; i < v[2]; i++)
         tap[i] = i;
     if (w->constant)
         return arranged(p, w, tap, v[2], 1, false);
-    struct value *transposed = emit_transpose(n, w, (int64_t[]){0, 2, 1, 3, 4}, p->d);
-    return emit_reshape(n, transposed, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4, p->d);
+    struct value *transposed = b_permute(&b, w, (int64_t[]){0, 2, 1, 3, 4});
+    return b_reshape_to(&b, transposed, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4);
 }
 
 static bool convolve(struct depth *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     struct value *w = n->in[1];
     struct attrs as = flat_attributes(p, n);
     struct depth_window d = window_of(p, n, w->type.dims[2]);
@@ -215,7 +222,7 @@ static bool convolve(struct depth *p, struct node *n)
     for (int64_t i = 0; grouped && i < d.taps; i++) {
         struct value *part = images(p, n, seen(p, n, x, &d, i));
         part = like(p, n, part, arranged(p, w, &i, 1, 1, false), &as);
-        y = i ? emit2(n, OP_add, part, y, p->d) : part;
+        y = i ? b_add(&b, part, y) : part;
         if (!y)
             return false;
     }
@@ -232,6 +239,7 @@ struct depth_phases {
 static struct value *transposed_phases(struct depth *p, struct node *n, const struct attrs *as,
                                        const struct depth_phases *v)
 {
+    struct builder b = builder_before(n, p->d);
     struct depth_window d = {.out = v->out, .taps = v->taps, .stride = 1, .dilation = 1};
     int64_t *tap = ARENA_ARRAY(&p->g->arena, int64_t, (size_t)(v->taps * v->count));
     for (int64_t q = 0; q < v->taps; q++)
@@ -244,12 +252,13 @@ static struct value *transposed_phases(struct depth *p, struct node *n, const st
         return NULL;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
     const dim_t *dims = y->type.dims, channels = n->out[0]->type.dims[CHANNELS];
-    return emit_reshape(n, y, (int64_t[]){known, v->out, dims[1], dims[2], v->count, channels}, 6, p->d);
+    return b_reshape_to(&b, y, (int64_t[]){known, v->out, dims[1], dims[2], v->count, channels}, 6);
 }
 
 /* All phases: those with one tap more come first, and where others have none they are zeros. */
 static struct value *all_phases(struct depth *p, struct node *n, int64_t stride, int64_t out)
 {
+    struct builder b = builder_before(n, p->d);
     enum { PHASES = 4 };
     int64_t taps = n->in[1]->type.dims[2], more = taps % stride, least = taps / stride;
     struct depth_phases parts[] = {{stride, out, 0, more, least + 1}, {stride, out, more, stride - more, least}};
@@ -263,13 +272,14 @@ static struct value *all_phases(struct depth *p, struct node *n, int64_t stride,
     if (!more)
         return y[1];
     if (least)
-        return emit(n, OP_concat, y, 2, &axis, n->name, p->d);
+        return b_op(&b, OP_concat, y, 2, &axis);
     int64_t zeros[12] = {[6 + PHASES] = stride - more};
-    return emit2(n, OP_pad, y[0], constant_i64s(p->g, zeros, 12), p->d);
+    return b_2(&b, OP_pad, y[0], constant_i64s(p->g, zeros, 12));
 }
 
 static bool convolve_transposed(struct depth *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     int64_t stride = attr_int_at(&n->attrs, "strides", 0, 1), begin = attr_int_at(&n->attrs, "pads", 0, 0);
     int64_t out = n->out[0]->type.dims[DEPTH], places = (out + begin + stride - 1) / stride;
     if (!n->in[1]->constant || attr_int(&n->attrs, "group", 1) != 1 || begin < 0 ||
@@ -284,8 +294,8 @@ static bool convolve_transposed(struct depth *p, struct node *n)
         return false;
     dim_t number = n->out[0]->type.dims[N], known = dim_is_const(number) ? number : -1;
     dim_t height = y->type.dims[2], width = y->type.dims[3], channels = y->type.dims[5];
-    y = emit_transpose(n, y, (int64_t[]){0, 1, 4, 2, 3, 5}, p->d);
-    y = emit_reshape(n, y, (int64_t[]){known, places * stride, height, width, channels}, RANK, p->d);
+    y = b_permute(&b, y, (int64_t[]){0, 1, 4, 2, 3, 5});
+    y = b_reshape_to(&b, y, (int64_t[]){known, places * stride, height, width, channels}, RANK);
     return node_replace(n, depths(p, n, y, begin, out, 1));
 }
 
@@ -321,6 +331,7 @@ static struct attrs attributes_along(struct depth *p, const struct node *n, cons
  * places are the channels, and depths of channels are those of the pictures. */
 static bool pool_planes(struct depth *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     enum { FIRST_CHANNELS = 1, FIRST_DEPTH = 2, FIRST_HEIGHT = 3, FIRST_WIDTH = 4 };
     const dim_t *v = n->in[0]->type.dims, *y = n->out[0]->type.dims;
     struct depth_window d = window_along(p, n, FIRST_DEPTH, attr_int_at(&n->attrs, "kernel_shape", 0, 1));
@@ -332,16 +343,17 @@ static bool pool_planes(struct depth *p, struct node *n)
     if (pools_along(&d)) {
         int64_t columns[] = {known ? dim_mul(t, v[N], v[FIRST_CHANNELS]) : -1, d.in, 1,
                              dim_mul(t, v[FIRST_HEIGHT], v[FIRST_WIDTH])};
-        x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
+        x = like(p, n, b_reshape_to(&b, x, columns, 4), NULL, &along);
     }
     int64_t planes[] = {known ? v[N] : -1, dim_mul(t, v[FIRST_CHANNELS], d.out), v[FIRST_HEIGHT], v[FIRST_WIDTH]};
     int64_t whole[] = {known ? v[N] : -1, y[FIRST_CHANNELS], y[FIRST_DEPTH], y[FIRST_HEIGHT], y[FIRST_WIDTH]};
-    x = x ? like(p, n, emit_reshape(n, x, planes, 4, p->d), NULL, &as) : NULL;
-    return node_replace(n, x ? emit_reshape(n, x, whole, RANK, p->d) : NULL);
+    x = x ? like(p, n, b_reshape_to(&b, x, planes, 4), NULL, &as) : NULL;
+    return node_replace(n, x ? b_reshape_to(&b, x, whole, RANK) : NULL);
 }
 
 static bool pool(struct depth *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     struct depth_window d = window_of(p, n, attr_int_at(&n->attrs, "kernel_shape", 0, 1));
     struct attrs as = flat_attributes(p, n), along = attributes_along(p, n, &d);
     const dim_t *v = n->in[0]->type.dims;
@@ -351,9 +363,9 @@ static bool pool(struct depth *p, struct node *n)
     if (pools_along(&d)) {
         int64_t columns[] = {number, v[DEPTH], dim_mul(&p->g->dims, v[HEIGHT], v[WIDTH]),
                              v[CHANNELS]};
-        x = like(p, n, emit_reshape(n, x, columns, 4, p->d), NULL, &along);
+        x = like(p, n, b_reshape_to(&b, x, columns, 4), NULL, &along);
         int64_t whole[] = {number, d.out, v[HEIGHT], v[WIDTH], v[CHANNELS]};
-        x = emit_reshape(n, x, whole, RANK, p->d);
+        x = b_reshape_to(&b, x, whole, RANK);
     }
     struct value *y = like(p, n, images(p, n, x), NULL, &as);
     return node_replace(n, volumes(p, n, y, n->out[0]->type.dims[N], d.out));
@@ -395,6 +407,7 @@ static struct value *flat_operand(struct depth *p, struct node *n, struct value 
 
 static bool follow(struct depth *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     struct value *in[8];
     bool any = false;
     if (n->nin > 8 || n->nout != 1 || !is_volume(&n->out[0]->type))
@@ -409,7 +422,7 @@ static bool follow(struct depth *p, struct node *n)
     }
     if (!any)
         return true;
-    struct value *made = emit(n, n->op, in, n->nin, &n->attrs, n->name, p->d);
+    struct value *made = b_op(&b, n->op, in, n->nin, &n->attrs);
     const struct type *y = &n->out[0]->type;
     return made && node_replace(n, volumes(p, n, made, y->dims[N], y->dims[DEPTH]));
 }

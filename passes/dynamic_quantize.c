@@ -22,51 +22,56 @@ static struct value *number(struct expander *e, double v)
 /* The greatest or least element of x, of rank 0. */
 static struct value *extreme(struct expander *e, struct node *at, enum op reduce)
 {
+    struct builder b = builder_before(at, e->d);
     struct attrs attrs = {0};
     attr_set_int(&e->g->arena, &attrs, "keepdims", 0);
-    return emit(at, reduce, at->in, 1, &attrs, at->name, e->d);
+    return b_op(&b, reduce, at->in, 1, &attrs);
 }
 
 static struct value *scale_of(struct expander *e, struct node *at, struct value *low,
                               struct value *high)
 {
-    struct value *range = emit2(at, OP_sub, high, low, e->d);
-    struct value *scale = range ? emit2(at, OP_div, range, number(e, 255), e->d) : NULL;
-    struct value *some = scale ? emit2(at, OP_gt, scale, number(e, 0), e->d) : NULL;
+    struct builder b = builder_before(at, e->d);
+    struct value *range = b_sub(&b, high, low);
+    struct value *scale = range ? b_div(&b, range, number(e, 255)) : NULL;
+    struct value *some = scale ? b_2(&b, OP_gt, scale, number(e, 0)) : NULL;
     struct value *in[] = {some, scale, number(e, 1)};
-    return some ? emit(at, OP_where, in, 3, NULL, at->name, e->d) : NULL;
+    return some ? b_op(&b, OP_where, in, 3, NULL) : NULL;
 }
 
 static struct value *zero_of(struct expander *e, struct node *at, struct value *low,
                              struct value *scale)
 {
-    struct value *v = emit1(at, OP_neg, low, e->d);
-    v = v ? emit2(at, OP_div, v, scale, e->d) : NULL;
-    v = v ? emit1(at, OP_round, v, e->d) : NULL;
+    struct builder b = builder_before(at, e->d);
+    struct value *v = b_1(&b, OP_neg, low);
+    v = v ? b_div(&b, v, scale) : NULL;
+    v = v ? b_1(&b, OP_round, v) : NULL;
     struct value *in[] = {v, number(e, 0), number(e, 255)};
-    return v ? emit(at, OP_clip, in, 3, NULL, at->name, e->d) : NULL;
+    return v ? b_op(&b, OP_clip, in, 3, NULL) : NULL;
 }
 
 /* Whole numbers as u8: those outside saturate. */
 static struct value *stored(struct expander *e, struct node *at, struct value *v)
 {
+    struct builder b = builder_before(at, e->d);
     struct value *in[] = {v, number(e, 1), constant_scalar(e->g, DT_U8, 0)};
-    return v ? emit(at, OP_quantize_linear, in, 3, NULL, at->name, e->d) : NULL;
+    return v ? b_op(&b, OP_quantize_linear, in, 3, NULL) : NULL;
 }
 
 static bool expand(struct expander *e, struct node *n)
 {
+    struct builder b = builder_before(n, e->d);
     if (n->in[0]->type.dtype != DT_F32)
         return true;
     struct value *high = extreme(e, n, OP_reduce_max);
     struct value *low = high ? extreme(e, n, OP_reduce_min) : NULL;
-    high = low ? emit2(n, OP_max, high, number(e, 0), e->d) : NULL;
-    low = high ? emit2(n, OP_min, low, number(e, 0), e->d) : NULL;
+    high = low ? b_2(&b, OP_max, high, number(e, 0)) : NULL;
+    low = high ? b_2(&b, OP_min, low, number(e, 0)) : NULL;
     struct value *scale = low ? scale_of(e, n, low, high) : NULL;
     struct value *zero = scale ? zero_of(e, n, low, scale) : NULL;
-    struct value *y = zero ? emit2(n, OP_div, n->in[0], scale, e->d) : NULL;
-    y = y ? emit1(n, OP_round, y, e->d) : NULL;
-    y = y ? emit2(n, OP_add, y, zero, e->d) : NULL;
+    struct value *y = zero ? b_div(&b, n->in[0], scale) : NULL;
+    y = y ? b_1(&b, OP_round, y) : NULL;
+    y = y ? b_add(&b, y, zero) : NULL;
     y = stored(e, n, y);
     zero = y ? stored(e, n, zero) : NULL;
     if (!zero)

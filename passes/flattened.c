@@ -87,6 +87,7 @@ static bool is_followed(const struct node *back)
  * one reshape, and get their dims back afterwards. NULL where those dims are not known, or after a failure. */
 static struct value *reshaped_rows(struct node *back, const struct flattening *c, struct diag *d)
 {
+    struct builder b = builder_before(back, d);
     const struct type *y = &back->out[0]->type;
     int64_t dims[MAX_RANK];
     int unknown = 0;
@@ -101,7 +102,7 @@ static struct value *reshaped_rows(struct node *back, const struct flattening *c
         unknown += !known;
     }
     dims[y->rank - 1] = c->product->in[0]->type.dims[1];
-    return unknown > 1 || dims[y->rank - 1] < 1 ? NULL : emit_reshape(back, c->rows, dims, y->rank, d);
+    return unknown > 1 || dims[y->rank - 1] < 1 ? NULL : b_reshape_to(&b, c->rows, dims, y->rank);
 }
 
 static struct value *again(struct node *at, const struct node *n, struct value *x, struct diag *d)
@@ -111,7 +112,9 @@ static struct value *again(struct node *at, const struct node *n, struct value *
         return NULL;
     for (int i = 0; i < n->nin; i++)
         in[i] = !n->in[i] || is_row(n->in[i]) ? n->in[i] : x;
-    return emit(at, n->op, in, n->nin, &n->attrs, n->name, d);
+    struct builder b = builder_before(at, d);
+    b.name = n->name;
+    return b_op(&b, n->op, in, n->nin, &n->attrs);
 }
 
 static bool visit(struct node *n, void *user)
@@ -124,9 +127,11 @@ static bool visit(struct node *n, void *user)
     if (!rows)
         return !diag_failed(d);
     struct value *in[] = {rows, c.product->in[1]};
-    struct value *y = emit(n, OP_matmul, in, 2, &c.product->attrs, c.product->name, user);
+    struct builder b = builder_before(n, d);
+    b.name = c.product->name;
+    struct value *y = b_op(&b, OP_matmul, in, 2, &c.product->attrs);
     for (int i = c.n - 1; i >= 0; i--)
-        y = again(n, c.nodes[i], y, user);
+        y = again(n, c.nodes[i], y, d);
     return node_replace(n, y);
 }
 

@@ -93,18 +93,20 @@ static bool known_number(const struct node *n, int i, int64_t otherwise, int64_t
 }
 
 /* x with its last dims replaced by the given ones; the first `kept` stay. */
-static struct value *reshape(struct node *at, struct value *x, int kept, int64_t a, int64_t b,
+static struct value *reshape(struct node *at, struct value *x, int kept, int64_t first, int64_t second,
                              struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     int64_t dims[MAX_RANK] = {0};
-    dims[kept] = a, dims[kept + 1] = b;
-    return emit_reshape(at, x, dims, kept + (b ? 2 : 1), d);
+    dims[kept] = first, dims[kept + 1] = second;
+    return b_reshape_to(&b, x, dims, kept + (second ? 2 : 1));
 }
 
 /* x in the given type, which may be its own. */
 static struct value *in_type(struct node *at, struct value *x, int dtype, struct diag *d)
 {
-    return !x || x->type.dtype == dtype ? x : emit_cast(at, x, dtype, d);
+    struct builder b = builder_before(at, d);
+    return !x || x->type.dtype == dtype ? x : b_cast(&b, x, dtype);
 }
 
 /* ---- stft ---- */
@@ -117,6 +119,7 @@ static bool windowed(const struct node *n, const struct transform *t)
 
 static bool stft(struct graph *g, struct node *n, const struct options *o, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     int64_t step, whole = x->rank > 1 && dim_is_const(x->dims[1]) ? x->dims[1] : -1;
     if (!dtype_is_engine_float(x->dtype) || (x->rank != 2 && x->rank != 3) || y->rank != 4 ||
@@ -148,7 +151,7 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
     struct value *wide = in_type(n, n->in[0], DT_F32, d);
     struct value *signal = x->rank == 3 ? wide : reshape(n, wide, 2, 1, 0, d);
     struct value *in[] = {signal, constant_floats(g, DT_F32, 3, dims, weights, NULL)};
-    struct value *bins = signal ? emit(n, OP_conv, in, 2, &as, n->name, d) : NULL;
+    struct value *bins = signal ? b_op(&b, OP_conv, in, 2, &as) : NULL;
     why(o, n, "fourier.stft", "a convolution with the windowed turns of %lld bins",
         (long long)t.out);
     return node_replace(n, in_type(n, reshape(n, bins, 2, t.out, t.parts_out, d), y->dtype, d));
@@ -160,14 +163,16 @@ static bool stft(struct graph *g, struct node *n, const struct options *o, struc
 static struct value *swapped(struct node *at, struct value *x, int64_t axis, int rank,
                              struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     int64_t perm[MAX_RANK];
     for (int i = 0; i < rank; i++)
         perm[i] = i == axis ? rank - 2 : i == rank - 2 ? axis : i;
-    return axis == rank - 2 ? x : emit_transpose(at, x, perm, d);
+    return axis == rank - 2 ? x : b_permute(&b, x, perm);
 }
 
 static bool dft(struct graph *g, struct node *n, const struct options *o, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     bool inverse = attr_int(&n->attrs, "inverse", 0) != 0;
     int rank = x->rank;
@@ -199,7 +204,7 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     struct attrs as = {0};
     attr_set_int(&g->arena, &as, "keep_fp32", 1);
     struct value *in[] = {lines, m};
-    struct value *bins = lines ? emit(n, OP_matmul, in, 2, &as, n->name, d) : NULL;
+    struct value *bins = lines ? b_op(&b, OP_matmul, in, 2, &as) : NULL;
     bins = reshape(n, bins, rank - 2, t.out, t.parts_out, d);
     why(o, n, "fourier.dft", "a product with a matrix of turns");
     return node_replace(n, bins ? in_type(n, swapped(n, bins, axis, rank, d), y->dtype, d) : NULL);

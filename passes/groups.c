@@ -44,14 +44,15 @@ static bool is_grouped(const struct node *n, struct grouped *c)
 /* Channel c of x in places c m to c m + m - 1. */
 static struct value *repeated(struct splitter *p, struct node *n, const struct grouped *c, int64_t m)
 {
+    struct builder b = builder_before(n, p->d);
     int64_t apart[MAX_RANK + 1] = {0}, times[MAX_RANK + 1], together[MAX_RANK] = {0}; /* 0 keeps a dim */
     for (int i = 0; i <= c->rank; i++)
         times[i] = i < c->rank ? 1 : m;
     apart[c->rank - 1] = c->channels, apart[c->rank] = 1;
     together[c->rank - 1] = m * c->channels;
-    struct value *y = emit_reshape(n, n->in[0], apart, c->rank + 1, p->d);
-    y = y ? emit2(n, OP_expand, y, constant_i64s(p->g, times, c->rank + 1), p->d) : NULL;
-    return y ? emit_reshape(n, y, together, c->rank, p->d) : NULL;
+    struct value *y = b_reshape_to(&b, n->in[0], apart, c->rank + 1);
+    y = y ? b_2(&b, OP_expand, y, constant_i64s(p->g, times, c->rank + 1)) : NULL;
+    return y ? b_reshape_to(&b, y, together, c->rank) : NULL;
 }
 
 static bool multiply_channels(struct splitter *p, struct node *n, const struct grouped *c)
@@ -71,6 +72,8 @@ static bool multiply_channels(struct splitter *p, struct node *n, const struct g
 /* Places from..to along an axis; of a constant's first axis, in its memory. */
 static struct value *part(struct splitter *p, struct node *n, struct value *v, int axis, int64_t from, int64_t to)
 {
+    struct builder b = builder_before(n, p->d);
+    b.name = NULL;
     if (v->constant && axis == 0) {
         struct tensor t = *v->constant;
         t.data = (char *)t.data + tensor_bytes(&t) / (size_t)t.dims[0] * (size_t)from;
@@ -80,7 +83,7 @@ static struct value *part(struct splitter *p, struct node *n, struct value *v, i
     int64_t along = axis;
     struct value *in[] = {v, constant_i64s(p->g, &from, 1), constant_i64s(p->g, &to, 1),
                           constant_i64s(p->g, &along, 1)};
-    return emit(n, OP_slice, in, 4, NULL, NULL, p->d);
+    return b_op(&b, OP_slice, in, 4, NULL);
 }
 
 enum { X_ZERO = 2, W_ZERO = 3, SUMMED = 4, OPERANDS }; /* of conv_integer, behind the image and the weights */
@@ -97,6 +100,7 @@ static bool splits(const struct node *n, const struct grouped *c)
 
 static bool convolve_each(struct splitter *p, struct node *n, const struct grouped *c)
 {
+    struct builder b = builder_before(n, p->d);
     struct value *results[MAX_GROUPS];
     struct attrs as = attrs_copy(&p->g->arena, &n->attrs), along = {0};
     int64_t channels = c->channels / c->groups, each = c->results / c->groups;
@@ -108,12 +112,12 @@ static bool convolve_each(struct splitter *p, struct node *n, const struct group
         struct value *in[OPERANDS] = {x, w};
         for (int k = X_ZERO; k < n->nin && k < OPERANDS; k++)
             in[k] = k == SUMMED && n->in[k] ? part(p, n, n->in[k], 0, i * each, (i + 1) * each) : n->in[k];
-        results[i] = w ? emit(n, n->op, in, n->nin, &as, n->name, p->d) : NULL;
+        results[i] = w ? b_op(&b, n->op, in, n->nin, &as) : NULL;
         if (!results[i])
             return false;
     }
     why(p->o, n, "groups.wide", "%d results in each of %d groups: a convolution for each", (int)each, (int)c->groups);
-    return node_replace(n, emit(n, OP_concat, results, (int)c->groups, &along, n->name, p->d));
+    return node_replace(n, b_op(&b, OP_concat, results, (int)c->groups, &along));
 }
 
 static bool visit(struct node *n, void *user)

@@ -128,27 +128,30 @@ static struct value *per_channel(struct graph *g, const struct integer_product *
 
 struct value *emit_centred(struct node *at, struct value *x, struct value *zero, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct value *in[] = {x, constant_scalar(at->parent->graph, DT_F32, 1), zero};
     if (zero && !zero->constant) {
-        zero = emit_cast(at, zero, DT_F32, d);
-        return emit2(at, OP_sub, zero ? emit_cast(at, x, DT_F32, d) : NULL, zero, d);
+        zero = b_cast(&b, zero, DT_F32);
+        return b_sub(&b, zero ? b_cast(&b, x, DT_F32) : NULL, zero);
     }
-    return emit(at, OP_dequantize_linear, in, zero ? 3 : 2, NULL, at->name, d);
+    return b_op(&b, OP_dequantize_linear, in, zero ? 3 : 2, NULL);
 }
 
 /* s8 as u8: 128 more. */
 static struct value *made_unsigned(struct node *at, struct value *x, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct graph *g = at->parent->graph;
     struct value *wide = emit_centred(at, x, NULL, d);
     struct value *in[] = {wide, constant_scalar(g, DT_F32, 1), constant_scalar(g, DT_U8, 128)};
-    return wide ? emit(at, OP_quantize_linear, in, 3, NULL, at->name, d) : NULL;
+    return wide ? b_op(&b, OP_quantize_linear, in, 3, NULL) : NULL;
 }
 
 /* The rows' image with its pads around it; *attrs are then those of a product without pads. */
 static struct value *padded(struct node *at, struct value *x, struct value *zero,
                             struct attrs *attrs, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct graph *g = at->parent->graph;
     int count, spatial = x->type.rank - 2;
     const int64_t *v = attr_ints(attrs, "pads", &count);
@@ -162,12 +165,13 @@ static struct value *padded(struct node *at, struct value *x, struct value *zero
         return x;
     attr_set_ints(&g->arena, attrs, "pads", none, count);
     struct value *in[] = {x, constant_i64s(g, pads, 2 * x->type.rank), zero};
-    return emit(at, OP_pad, in, 3, NULL, at->name, d);
+    return b_op(&b, OP_pad, in, 3, NULL);
 }
 
 /* The bias plus the zero point, a computed one, times the negated sums of the weights. */
 static struct value *bias_of(struct node *at, const struct integer_product *p, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct graph *g = at->parent->graph;
     const struct tensor *w = p->w->constant;
     uint32_t *sums = ARENA_ARRAY(&g->arena, uint32_t, p->out_channels);
@@ -177,11 +181,11 @@ static struct value *bias_of(struct node *at, const struct integer_product *p, s
         sums[channel] -= (uint32_t)(tensor_i64(w, i) - weight_zero(p, channel));
     }
     struct value *factor = constant_copy(g, DT_I32, 1, &p->out_channels, sums, p->w->name);
-    struct value *zero = emit_cast(at, p->zero, DT_I32, d);
+    struct value *zero = b_cast(&b, p->zero, DT_I32);
     if (zero && p->zero->type.dtype == DT_I8)
-        zero = emit2(at, OP_add, zero, constant_scalar(g, DT_I32, 128), d);
-    struct value *v = zero ? emit2(at, OP_mul, zero, factor, d) : NULL;
-    return v && p->bias ? emit2(at, OP_add, v, p->bias, d) : v;
+        zero = b_add(&b, zero, constant_scalar(g, DT_I32, 128));
+    struct value *v = zero ? b_mul(&b, zero, factor) : NULL;
+    return v && p->bias ? b_add(&b, v, p->bias) : v;
 }
 
 /* ---- the product ---- */
@@ -189,13 +193,15 @@ static struct value *bias_of(struct node *at, const struct integer_product *p, s
 static struct value *product(struct node *at, const struct integer_product *p, struct value *w,
                              const struct attrs *attrs, struct value *bias, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct value *in[] = {p->x, w, p->zero, NULL, bias};
-    return emit(at, p->op, in, bias ? 5 : p->zero ? 3 : 2, attrs, at->name, d);
+    return b_op(&b, p->op, in, bias ? 5 : p->zero ? 3 : 2, attrs);
 }
 
 struct value *emit_integer_product(struct node *at, const struct integer_product *given,
                                    struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     struct graph *g = at->parent->graph;
     struct integer_product p = *given;
     struct attrs attrs = attrs_copy(&g->arena, given->attrs);
@@ -221,8 +227,8 @@ struct value *emit_integer_product(struct node *at, const struct integer_product
     if (!y || !shifted)
         return y;
     struct value *rows = product(at, &p, ones_like(g, &p), &attrs, NULL, d);
-    rows = rows ? emit2(at, OP_mul, rows, per_channel(g, &p, excess), d) : NULL;
-    return rows ? emit2(at, OP_add, y, rows, d) : NULL;
+    rows = rows ? b_mul(&b, rows, per_channel(g, &p, excess)) : NULL;
+    return rows ? b_add(&b, y, rows) : NULL;
 }
 
 /* ---- what becomes one ---- */

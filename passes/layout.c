@@ -132,6 +132,7 @@ static struct value *constant_last(struct layout_pass *y, struct value *v)
 /* v channels last, by transposing it before `at` when it has no twin. */
 static struct value *last(struct layout_pass *y, struct node *at, struct value *v)
 {
+    struct builder b = builder_before(at, y->d);
     struct value *t = twin_of(y, v);
     if (t)
         return t;
@@ -140,7 +141,7 @@ static struct value *last(struct layout_pass *y, struct node *at, struct value *
     } else {
         int64_t perm[MAX_RANK];
         to_last(v->type.rank, perm);
-        t = emit_transpose(at, v, perm, y->d);
+        t = b_permute(&b, v, perm);
     }
     if (t && v->constant) /* seen from everywhere */
         set_twin(y, v, t);
@@ -151,12 +152,13 @@ static struct value *last(struct layout_pass *y, struct node *at, struct value *
  */
 static bool adopt(struct layout_pass *y, struct node *n, int result, struct value *made)
 {
+    struct builder b = builder_before(n, y->d);
     struct value *old = n->out[result];
     int64_t perm[MAX_RANK];
     if (!made)
         return false;
     to_first(made->type.rank, perm);
-    struct value *plain = emit_transpose(n, made, perm, y->d);
+    struct value *plain = b_permute(&b, made, perm);
     if (!plain)
         return false;
     plain->name = old->name;
@@ -343,6 +345,7 @@ static bool reduces_all(const struct node *n)
 
 static bool convert_reduce(struct layout_pass *y, struct node *n)
 {
+    struct builder b = builder_before(n, y->d);
     struct value *x = twin_of(y, n->in[0]);
     int64_t axes[MAX_RANK];
     int count, rank = n->in[0]->type.rank;
@@ -364,7 +367,7 @@ static bool convert_reduce(struct layout_pass *y, struct node *n)
         axes[i] = moved((int)axes[i], rank);
     struct attrs as = attrs_copy(&y->g->arena, &n->attrs);
     attr_set_ints(&y->g->arena, &as, "axes", axes, count);
-    struct value *made = emit(n, n->op, &x, 1, &as, n->name, y->d);
+    struct value *made = b_op(&b, n->op, &x, 1, &as);
     if (!made)
         return false;
     if (keep) {
@@ -421,6 +424,7 @@ static bool convert_lists(struct layout_pass *y, struct node *n)
 /* The model's own transposes of an image: from the twin, often nothing at all. */
 static bool convert_transpose(struct layout_pass *y, struct node *n)
 {
+    struct builder b = builder_before(n, y->d);
     struct value *x = twin_of(y, n->in[0]);
     int count, rank = n->in[0]->type.rank;
     const int64_t *perm = attr_ints(&n->attrs, "perm", &count);
@@ -432,7 +436,7 @@ static bool convert_transpose(struct layout_pass *y, struct node *n)
         composed[i] = moved((int)perm[i], rank);
         identity &= composed[i] == i;
     }
-    struct value *made = identity ? x : emit_transpose(n, x, composed, y->d);
+    struct value *made = identity ? x : b_permute(&b, x, composed);
     if (!made)
         return false;
     if (!made->name)
@@ -498,11 +502,10 @@ static bool convert_shuffle(struct layout_pass *y, struct node *n)
         return true; /* an empty image */
     perm[rank - 1] = rank, perm[rank] = rank - 1;
     dims[rank - 1] = a, dims[rank] = b;
-    struct value *parts = emit2(n, OP_reshape, last_x, constant_i64s(y->g, dims, rank + 1), y->d);
-    struct value *transposed = parts ? emit_transpose(n, parts, perm, y->d) : NULL;
+    struct builder at = builder_before(n, y->d);
+    struct value *transposed = b_permute(&at, b_reshape_to(&at, last_x, dims, rank + 1), perm);
     dims[rank - 1] = a * b;
-    struct value *made =
-        transposed ? emit2(n, OP_reshape, transposed, constant_i64s(y->g, dims, rank), y->d) : NULL;
+    struct value *made = b_reshape_to(&at, transposed, dims, rank);
     if (!made || !adopt(y, n, 0, made))
         return false;
     node_remove(n);

@@ -144,7 +144,8 @@ static int added_bias(const struct value *y, struct node **add)
 /* v + columns, which all that reads v reads instead. */
 static bool add_after(struct norm_scale *p, struct value *v, const double *columns, int64_t n)
 {
-    struct value *y = emit2(v->def->next, OP_add, v, constant_floats(p->g, DT_F32, 1, &n, columns, NULL), p->d);
+    struct builder b = builder_before(v->def->next, p->d);
+    struct value *y = b_add(&b, v, constant_floats(p->g, DT_F32, 1, &n, columns, NULL));
     if (!y)
         return false;
     y->name = v->name;

@@ -54,6 +54,7 @@ bool norms_wants(const struct node *n)
 
 static bool by_rows(struct norms *p, struct node *n)
 {
+    struct builder b = builder_before(n, p->d);
     const struct type *x = &n->in[0]->type;
     int64_t channels = x->dims[1], pixels = pixels_of(x), row = row_of(n), shape[MAX_RANK];
     int64_t groups = channels * pixels / row, number = dim_is_const(x->dims[0]) ? x->dims[0] : -1;
@@ -62,13 +63,13 @@ static bool by_rows(struct norms *p, struct node *n)
         shape[i] = i ? x->dims[i] : number;
     struct attrs as = {0};
     attr_set_float(&p->g->arena, &as, "epsilon", attr_float(&n->attrs, "epsilon", 1e-5));
-    struct value *in[] = {emit_reshape(n, n->in[0], (int64_t[]){number, groups, row}, 3, p->d),
+    struct value *in[] = {b_reshape_to(&b, n->in[0], (int64_t[]){number, groups, row}, 3),
                           constant_ones(p->g, row)};
-    struct value *y = in[0] ? emit(n, OP_layer_norm, in, 2, &as, n->name, p->d) : NULL;
-    y = groups == channels ? y : emit_reshape(n, y, (int64_t[]){number, channels, pixels}, 3, p->d);
-    y = emit2(n, OP_mul, y, emit_reshape(n, n->in[1], (int64_t[]){channels, 1}, 2, p->d), p->d);
-    y = emit2(n, OP_add, y, emit_reshape(n, n->in[2], (int64_t[]){channels, 1}, 2, p->d), p->d);
-    return node_replace(n, emit_reshape(n, y, shape, x->rank, p->d));
+    struct value *y = in[0] ? b_op(&b, OP_layer_norm, in, 2, &as) : NULL;
+    y = groups == channels ? y : b_reshape_to(&b, y, (int64_t[]){number, channels, pixels}, 3);
+    y = b_mul(&b, y, b_reshape_to(&b, n->in[1], (int64_t[]){channels, 1}, 2));
+    y = b_add(&b, y, b_reshape_to(&b, n->in[2], (int64_t[]){channels, 1}, 2));
+    return node_replace(n, b_reshape_to(&b, y, shape, x->rank));
 }
 
 static bool visit(struct node *n, void *user)

@@ -30,7 +30,8 @@ static bool visit(struct node *n, void *user)
     if (!is_plain(n) || !is_outer(n))
         return true;
     why(p->o, n, "outer.mul", "one term a sum: a multiplication");
-    return node_replace(n, emit2(n, OP_mul, n->in[0], n->in[1], p->d));
+    struct builder b = builder_before(n, p->d);
+    return node_replace(n, b_mul(&b, n->in[0], n->in[1]));
 }
 
 bool pass_outer(struct graph *g, const struct options *o, struct diag *d)

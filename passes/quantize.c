@@ -39,14 +39,13 @@ static struct value *one(struct quantizer *q)
 static struct value *emit_scaled(struct quantizer *q, struct node *at, struct value *sums,
                                  const struct integer_product *p, const float *factor)
 {
+    struct builder b = builder_before(at, q->d);
     int64_t dims[MAX_RANK] = {p->out_channels, 1, 1, 1};
     int rank = p->op == OP_conv_integer && !attr_int(p->attrs, "channels_last", 0)
                    ? p->x->type.rank - 1
                    : 1;
     struct value *factors = constant_copy(q->g, DT_F32, rank, dims, factor, NULL);
-    return sums ? emit2(at, OP_mul,
-                        sums->type.dtype == DT_F32 ? sums : emit_cast(at, sums, DT_F32, q->d),
-                        factors, q->d)
+    return sums ? b_mul(&b, sums->type.dtype == DT_F32 ? sums : b_cast(&b, sums, DT_F32), factors)
                 : NULL;
 }
 
@@ -80,6 +79,7 @@ static bool is_depthwise(const struct integer_product *p)
 static struct value *emit_depthwise(struct quantizer *q, struct node *at,
                                     const struct integer_product *p)
 {
+    struct builder b = builder_before(at, q->d);
     const struct tensor *w = p->w->constant;
     int64_t zeros = p->w_zero ? tensor_count(p->w_zero->constant) : 0;
     if (zeros > 1 && zeros != p->out_channels)
@@ -91,13 +91,13 @@ static struct value *emit_depthwise(struct quantizer *q, struct node *at,
     struct value *weights = constant_floats(q->g, DT_F32, w->rank, w->dims, wide, p->w->name);
     struct value *x = emit_centred(at, p->x, p->zero, q->d);
     struct value *y =
-        x ? emit(at, OP_conv, (struct value *[]){x, weights}, 2, p->attrs, at->name, q->d) : NULL;
+        x ? b_op(&b, OP_conv, (struct value *[]){x, weights}, 2, p->attrs) : NULL;
     if (!y || !p->bias)
         return y;
     int64_t dims[MAX_RANK] = {p->out_channels, 1, 1, 1};
     struct value *bias = constant_floats(q->g, DT_F32, p->x->type.rank - 1, dims,
                                          constant_doubles(q->g, p->bias), p->bias->name);
-    return emit2(at, OP_add, y, bias, q->d);
+    return b_add(&b, y, bias);
 }
 
 static bool short_sums(const struct integer_product *p)
@@ -152,7 +152,8 @@ static struct value *emit_computed(struct quantizer *q, struct node *n, struct v
     why(q->o, n, "quantize.computed", "a product in f32: its sums are exact there");
     a = emit_centred(n, a, a_zero, q->d);
     b = a ? emit_centred(n, b, b_zero, q->d) : NULL;
-    return emit2(n, OP_matmul, a, b, q->d);
+    struct builder at = builder_before(n, q->d);
+    return b_2(&at, OP_matmul, a, b);
 }
 
 /* What is rounded to integers of 8 bits is no value of the model: --auto-cast all leaves it as it is. */
@@ -168,6 +169,7 @@ static void keep_digits(struct quantizer *q, const struct value *scaled)
 
 static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
 {
+    struct builder b = builder_before(n, q->d);
     if (n->op != OP_qlinear_matmul || !single_constant(n->in[6]) || !single_constant(n->in[7]) ||
         !is_8bit(n->in[7]))
         return true;
@@ -175,11 +177,10 @@ static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
     struct value *y = factor ? emit_computed(q, n, n->in[0], n->in[2], n->in[3], n->in[5]) : NULL;
     if (!y)
         return !diag_failed(q->d);
-    y = emit2(n, OP_mul, y, constant_scalar(q->g, DT_F32, (double)*factor), q->d);
+    y = b_mul(&b, y, constant_scalar(q->g, DT_F32, (double)*factor));
     if (y)
         keep_digits(q, y);
-    return y && node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]},
-                                     3, NULL, n->name, q->d));
+    return y && node_replace(n, b_op(&b, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3, NULL));
 }
 
 /* Whether all that read v read it in f32. */
@@ -216,6 +217,7 @@ static bool convert_computed_integer(struct quantizer *q, struct node *n)
 
 static bool convert_qlinear(struct quantizer *q, struct node *n)
 {
+    struct builder b = builder_before(n, q->d);
     struct integer_product p;
     enum op op = n->op == OP_qlinear_conv ? OP_conv_integer : OP_matmul_integer;
     if (!integer_product_of(&p, op, &n->attrs, n->in[0], n->in[2], n->in[3], n->in[5]))
@@ -237,8 +239,7 @@ static bool convert_qlinear(struct quantizer *q, struct node *n)
         return false;
     keep_digits(q, y);
     why(q->o, n, "quantize.product", "an integer product with an epilogue");
-    return node_replace(n, emit(n, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3,
-                                NULL, n->name, q->d));
+    return node_replace(n, b_op(&b, OP_quantize_linear, (struct value *[]){y, one(q), n->in[7]}, 3, NULL));
 }
 
 /* Nothing is left to be done: no zero points but a known one of u8 rows. */
@@ -285,8 +286,8 @@ static bool convert_integer(struct quantizer *q, struct node *n)
     struct node *add = added_bias(n, &p);
     if (!add)
         return node_replace(n, emit_integer_product(n, &p, q->d));
-    p.bias = emit2(add, OP_reshape, add->in[add->in[0] == n->out[0]],
-                   constant_i64s(q->g, &p.out_channels, 1), q->d);
+    struct builder b = builder_before(add, q->d);
+    p.bias = b_reshape_to(&b, add->in[add->in[0] == n->out[0]], &p.out_channels, 1);
     struct value *y = p.bias ? emit_integer_product(add, &p, q->d) : NULL;
     if (!y)
         return false;
@@ -363,7 +364,9 @@ static bool convert_pooled(struct quantizer *q, struct node *n)
         (operand(n, 2) && !same_number(x->in[2], n->in[2])))
         return true;
     why(q->o, n, "quantize.pool", "the greatest of numbers as they are stored");
-    return node_replace(n, emit(n, pool->op, x->in, 1, &pool->attrs, pool->name, q->d));
+    struct builder b = builder_before(n, q->d);
+    b.name = pool->name;
+    return node_replace(n, b_op(&b, pool->op, x->in, 1, &pool->attrs));
 }
 
 /* ---- movement ---- */
@@ -382,17 +385,18 @@ static struct value *emit_early(struct quantizer *q, struct node *n, struct valu
     int data = move && depth && value_has_one_use(v) && move->parent == n->parent
                    ? moved_operands(move)
                    : 0;
+    struct builder b = builder_before(n, q->d);
     if (!data)
-        return emit(n, OP_quantize_linear,
-                    (struct value *[]){v, n->in[1], (struct value *)operand(n, 2)}, n->nin,
-                    &n->attrs, n->name, q->d);
+        return b_op(&b, OP_quantize_linear, (struct value *[]){v, n->in[1], (struct value *)operand(n, 2)}, n->nin,
+                    &n->attrs);
     struct value **in = ARENA_ARRAY(&q->g->arena, struct value *, move->nin);
     for (int i = 0; i < move->nin; i++) {
         in[i] = i < data ? emit_early(q, n, move->in[i], depth - 1) : move->in[i];
         if (i < data && !in[i])
             return NULL;
     }
-    return emit(n, move->op, in, move->nin, &move->attrs, move->name, q->d);
+    b.name = move->name;
+    return b_op(&b, move->op, in, move->nin, &move->attrs);
 }
 
 static bool convert_quantize(struct quantizer *q, struct node *n)

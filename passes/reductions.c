@@ -42,18 +42,20 @@ static int first_axes(const struct type *x, const int *axes, int n)
 
 static struct value *reduce(struct divider *p, struct node *n, struct value *x, const int *axes, int count)
 {
+    struct builder b = builder_before(n, p->d);
     struct attrs as = {0};
     int64_t over[MAX_RANK];
     for (int i = 0; i < count; i++)
         over[i] = axes[i];
     attr_set_ints(&p->g->arena, &as, "axes", over, count);
     attr_set_int(&p->g->arena, &as, "keepdims", 1);
-    return emit(n, n->op, &x, 1, &as, n->name, p->d);
+    return b_op(&b, n->op, &x, 1, &as);
 }
 
 static bool visit(struct node *n, void *user)
 {
     struct divider *p = user;
+    struct builder b = builder_before(n, p->d);
     int axes[MAX_RANK];
     if (!divides(n) || !type_is_static(&n->in[0]->type) || !type_is_static(&n->out[0]->type))
         return true;
@@ -64,7 +66,7 @@ static bool visit(struct node *n, void *user)
     struct value *rows = reduce(p, n, n->in[0], axes, first);
     struct value *all = rows ? reduce(p, n, rows, axes + first, count - first) : NULL;
     if (all && all->type.rank != y->rank)
-        all = emit_reshape(n, all, y->dims, y->rank, p->d);
+        all = b_reshape_to(&b, all, y->dims, y->rank);
     why(p->o, n, "reductions.two", "over the first dims, then over the last");
     return node_replace(n, all);
 }

@@ -10,6 +10,7 @@ enum { SMALL_TABLE = 256 };
 /* What an operator repeats, with dims of 1 where it does, of as many dims as its result. */
 static struct value *source_of(struct graph *g, struct node *at, struct value *v, struct diag *d)
 {
+    struct builder b = builder_before(at, d);
     int64_t dims[MAX_RANK];
     int count = 0;
     struct node *def = v->def;
@@ -22,7 +23,7 @@ static struct value *source_of(struct graph *g, struct node *at, struct value *v
         dims[i] = 1;
     for (int i = 0; i < count; i++)
         dims[place[i]] = def->in[0]->type.dims[i];
-    return emit_reshape(at, def->in[0], dims, v->type.rank, d);
+    return b_reshape_to(&b, def->in[0], dims, v->type.rank);
 }
 
 /* Whether a table of `outer` blocks of `count` pieces has equal pieces in each block. */
@@ -97,6 +98,7 @@ static int joint_shape(struct value *const *v, int n, int64_t *dims)
 /* y repeated to n's shape. */
 static struct value *repeat(struct graph *g, struct node *n, struct value *y, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *t = &n->out[0]->type;
     int64_t place[MAX_RANK];
     struct attrs a = {0};
@@ -106,11 +108,12 @@ static struct value *repeat(struct graph *g, struct node *n, struct value *y, st
         place[i] = t->rank - y->type.rank + i;
     attr_set_ints(&g->arena, &a, "dims", place, y->type.rank);
     attr_set_ints(&g->arena, &a, "shape", t->dims, t->rank);
-    return emit(n, OP_broadcast_in_dim, &y, 1, &a, n->name, d);
+    return b_op(&b, OP_broadcast_in_dim, &y, 1, &a);
 }
 
 struct value *of_unrepeated(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *y = &n->out[0]->type;
     struct value *in[MAX_ELEMENTWISE];
     int64_t joint[MAX_RANK];
@@ -129,6 +132,6 @@ struct value *of_unrepeated(struct graph *g, struct node *n, struct diag *d)
         return NULL;
     int rank = joint_shape(in, n->nin, joint);
     bool whole = rank == y->rank && !memcmp(joint, y->dims, sizeof *joint * (size_t)rank);
-    struct value *v = emit(n, n->op, in, n->nin, &n->attrs, n->name, d);
+    struct value *v = b_op(&b, n->op, in, n->nin, &n->attrs);
     return whole ? v : repeat(g, n, v, d);
 }

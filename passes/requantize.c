@@ -84,33 +84,36 @@ static struct value *divide(struct scaler *s, struct value *v);
 
 static struct value *divide_dequantized(struct scaler *s, const struct node *n)
 {
+    struct builder b = builder_before(s->at, s->d);
     double scale = 1, zero = 0;
     number(n->in[1], &scale);
     if (n->nin > 2 && n->in[2])
         number(n->in[2], &zero);
     s->offset -= zero * scale / s->scale;
-    struct value *wide = emit_cast(s->at, n->in[0], DT_F32, s->d);
+    struct value *wide = b_cast(&b, n->in[0], DT_F32);
     struct value *factor = constant_scalar(s->g, DT_F32, scale / s->scale);
-    return wide ? emit2(s->at, OP_mul, wide, factor, s->d) : NULL;
+    return wide ? b_mul(&b, wide, factor) : NULL;
 }
 
 /* The offset collected so far is added to x. */
 static struct value *with_offset(struct scaler *s, struct value *x)
 {
+    struct builder b = builder_before(s->at, s->d);
     double offset = s->offset;
     s->offset = 0;
     if (!x || offset == 0)
         return x;
-    return emit2(s->at, OP_add, x, constant_scalar(s->g, DT_F32, offset), s->d);
+    return b_add(&b, x, constant_scalar(s->g, DT_F32, offset));
 }
 
 static struct value *divide_sum(struct scaler *s, const struct node *n)
 {
-    struct value *a = divide(s, n->in[0]), *b = a ? divide(s, n->in[1]) : NULL;
+    struct builder b = builder_before(s->at, s->d);
+    struct value *x = divide(s, n->in[0]), *y = x ? divide(s, n->in[1]) : NULL;
     bool constant = n->in[1]->constant || n->in[0]->constant;
-    if (b && !constant)
-        b = with_offset(s, b);
-    return b ? emit2(s->at, OP_add, a, b, s->d) : NULL;
+    if (y && !constant)
+        y = with_offset(s, y);
+    return b_add(&b, x, y);
 }
 
 /* Whether saturating does what clipping to low..high, of numbers that are then rounded, does. */
@@ -136,16 +139,19 @@ static struct value *divide_clip(struct scaler *s, const struct node *n)
     struct value *x = with_offset(s, divide(s, n->in[0]));
     if (!x || (is_last(s, n) && saturates(s, low, high)))
         return x;
+    struct builder b = builder_before(s->at, s->d);
     if (n->op == OP_relu)
-        return emit1(s->at, OP_relu, x, s->d);
+        return b_1(&b, OP_relu, x);
+    b.name = n->name;
     struct value *in[] = {x, constant_scalar(s->g, DT_F32, low),
                           constant_scalar(s->g, DT_F32, high)};
-    return emit(s->at, OP_clip, in, 3, NULL, n->name, s->d);
+    return b_op(&b, OP_clip, in, 3, NULL);
 }
 
 /* v / scale - the offset; divisible() has been asked. */
 static struct value *divide(struct scaler *s, struct value *v)
 {
+    struct builder b = builder_before(s->at, s->d);
     if (v->constant)
         return divided(s, v);
     const struct node *n = v->def;
@@ -153,8 +159,8 @@ static struct value *divide(struct scaler *s, struct value *v)
         return divide_dequantized(s, n);
     switch (n->op) {
     case OP_mul:
-        return n->in[1]->constant ? emit2(s->at, OP_mul, n->in[0], divided(s, n->in[1]), s->d)
-                                  : emit2(s->at, OP_mul, n->in[1], divided(s, n->in[0]), s->d);
+        return n->in[1]->constant ? b_mul(&b, n->in[0], divided(s, n->in[1]))
+                                  : b_mul(&b, n->in[1], divided(s, n->in[0]));
     case OP_add:
         return divide_sum(s, n);
     default:

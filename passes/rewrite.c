@@ -1,76 +1,6 @@
 #include "passes/rewrite.h"
 
-#include "passes/build.h"
-
 #include <stdlib.h>
-
-struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs, const char *name, struct diag *d)
-{
-    struct builder b = builder_before(at, d);
-    b.name = name;
-    struct node *n = b_node(&b, op, in, nin, 1, attrs);
-    return n ? n->out[0] : NULL;
-}
-
-struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d)
-{
-    return x ? emit(at, op, &x, 1, NULL, at->name, d) : NULL;
-}
-
-struct value *emit2(struct node *at, enum op op, struct value *x, struct value *y, struct diag *d)
-{
-    struct value *in[] = {x, y};
-    return x && y ? emit(at, op, in, 2, NULL, at->name, d) : NULL;
-}
-
-static bool moves_only_ones(const struct type *t, const int64_t *perm)
-{
-    int last = -1;
-    for (int i = 0; i < t->rank; i++) {
-        if (t->dims[perm[i]] == 1)
-            continue;
-        if (perm[i] < last)
-            return false;
-        last = (int)perm[i];
-    }
-    return true;
-}
-
-/* The permuted shape as a reshape operand: constants, one -1 for the one symbolic dim that changed
- * place. */
-static bool reshape_operand(const struct type *t, const int64_t *perm, int64_t *shape)
-{
-    int unknown = 0;
-    for (int i = 0; i < t->rank; i++) {
-        dim_t d = t->dims[perm[i]];
-        shape[i] = dim_is_const(d) ? d : perm[i] == i ? 0 : -1;
-        unknown += shape[i] == -1;
-        if (d == 0)
-            return false;
-    }
-    return unknown <= 1;
-}
-
-struct value *emit_transpose(struct node *at, struct value *x, const int64_t *perm, struct diag *d)
-{
-    struct graph *g = at->parent->graph;
-    int64_t shape[MAX_RANK];
-    if (!x)
-        return NULL;
-    if (moves_only_ones(&x->type, perm) && reshape_operand(&x->type, perm, shape))
-        return emit_reshape(at, x, shape, x->type.rank, d);
-    struct attrs as = {0};
-    attr_set_ints(&g->arena, &as, "perm", perm, x->type.rank);
-    return emit(at, OP_transpose, &x, 1, &as, at->name, d);
-}
-
-struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d)
-{
-    struct attrs as = {0};
-    attr_set_int(&at->parent->graph->arena, &as, "to", dtype);
-    return x ? emit(at, OP_cast, &x, 1, &as, at->name, d) : NULL;
-}
 
 struct value **cast_of(struct casts *c, struct graph *g, const struct value *v)
 {
@@ -89,19 +19,13 @@ struct node *after_source(const struct value *v)
     return v->def ? v->def->next : v->param_of->first;
 }
 
-struct value *emit_cast_at_source(struct value *v, int dtype, struct diag *d)
+struct value *cast_at_source(struct value *v, int dtype, struct diag *d)
 {
-    struct value *made = emit_cast(after_source(v), v, dtype, d);
+    struct builder b = builder_before(after_source(v), d);
+    struct value *made = b_cast(&b, v, dtype);
     if (made)
         made->name = v->name;
     return made;
-}
-
-struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
-                           struct diag *d)
-{
-    struct graph *g = at->parent->graph;
-    return x ? emit2(at, OP_reshape, x, constant_i64s(g, dims, rank), d) : NULL;
 }
 
 bool node_replace(struct node *n, struct value *with)

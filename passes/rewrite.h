@@ -1,23 +1,13 @@
 /*
- * Small helpers of passes that replace nodes.
+ * Small helpers of passes that replace nodes; build.h makes those that take their place.
  */
 #ifndef PASSES_REWRITE_H
 #define PASSES_REWRITE_H
 
+#include "passes/build.h"
 #include "passes/cse.h"
 #include "passes/pass.h"
 
-/* Makes, places before `at`, and infers a node with one result; returns the result or NULL after a
- * failure. */
-struct value *emit(struct node *at, enum op op, struct value *const *in, int nin,
-                   const struct attrs *attrs, const char *name, struct diag *d);
-/* emit() for the usual arities. NULL after a failure; NULL operands that come from a failed emit
- * fail again. */
-struct value *emit1(struct node *at, enum op op, struct value *x, struct diag *d);
-struct value *emit2(struct node *at, enum op op, struct value *x, struct value *y, struct diag *d);
-/* Transposes x before `at`; size-1 dims alone moving around becomes a reshape. */
-struct value *emit_transpose(struct node *at, struct value *x, const int64_t *perm, struct diag *d);
-struct value *emit_cast(struct node *at, struct value *x, int dtype, struct diag *d);
 /* Casts of values to one type: each is made once, right after its value, where every reader finds it. */
 struct casts {
     struct value **of; /* by the value's number */
@@ -25,12 +15,9 @@ struct casts {
 };
 /* Where the cast of v is kept, NULL as long as there is none. */
 struct value **cast_of(struct casts *c, struct graph *g, const struct value *v);
-struct value *emit_cast_at_source(struct value *v, int dtype, struct diag *d);
+struct value *cast_at_source(struct value *v, int dtype, struct diag *d);
 /* Where v is computed or comes in: before this node it is at hand. */
 struct node *after_source(const struct value *v);
-/* dims as a reshape operand takes them: 0 keeps a dim, -1 is what remains. */
-struct value *emit_reshape(struct node *at, struct value *x, const int64_t *dims, int rank,
-                           struct diag *d);
 
 /* Readers of n's only result read `with` instead, which takes its name when it has none; removes n.
  * False when `with` is NULL: what made it failed. */

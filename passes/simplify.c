@@ -88,6 +88,7 @@ static bool widens(int from, int to)
 
 static struct value *cast(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     if (n->in[0]->type.kind != VK_TENSOR || n->out[0]->type.kind != VK_TENSOR)
         return NULL;
     if (n->in[0]->type.dtype == n->out[0]->type.dtype)
@@ -98,7 +99,7 @@ static struct value *cast(struct graph *g, struct node *n, struct diag *d)
         return NULL;
     if (inner->in[0]->type.dtype == n->out[0]->type.dtype)
         return inner->in[0];
-    return emit(n, OP_cast, inner->in, 1, &n->attrs, n->name, d);
+    return b_op(&b, OP_cast, inner->in, 1, &n->attrs);
 }
 
 /* perm of a transpose of known rank. */
@@ -115,6 +116,7 @@ static bool permutation(const struct node *n, int64_t *perm)
 
 static struct value *transpose(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     int64_t outer[MAX_RANK], inner[MAX_RANK];
     if (!permutation(n, outer))
         return NULL;
@@ -131,7 +133,7 @@ static struct value *transpose(struct graph *g, struct node *n, struct diag *d)
         outer[i] = inner[outer[i]];
     struct attrs as = {0};
     attr_set_ints(&g->arena, &as, "perm", outer, rank);
-    return emit(n, OP_transpose, before->in, 1, &as, n->name, d);
+    return b_op(&b, OP_transpose, before->in, 1, &as);
 }
 
 static bool is_view(const struct value *v)
@@ -143,6 +145,7 @@ static bool is_view(const struct value *v)
  * constant. */
 static struct value *view(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *t = &n->out[0]->type;
     if (same_type(n->in[0], n->out[0]))
         return n->in[0];
@@ -162,7 +165,7 @@ static struct value *view(struct graph *g, struct node *n, struct diag *d)
     if (unknown > 1 || zeros)
         return NULL;
     struct value *in[2] = {root, constant_i64s(g, dims, t->rank)};
-    struct value *v = emit(n, OP_reshape, in, 2, NULL, n->name, d);
+    struct value *v = b_op(&b, OP_reshape, in, 2, NULL);
     if (v &&
         !type_equal(&v->type, t)) /* -1 may be inferred less exactly than what the chain says */
         v->type = *t;
@@ -172,6 +175,7 @@ static struct value *view(struct graph *g, struct node *n, struct diag *d)
 /* A broadcast that keeps the order of dims and adds dims of 1 alone is a view. */
 static struct value *broadcast(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
     int count;
     const int64_t *at = attr_ints(&n->attrs, "dims", &count);
@@ -179,7 +183,7 @@ static struct value *broadcast(struct graph *g, struct node *n, struct diag *d)
         return NULL;
     int64_t elements = dims_product(x->dims, 0, x->rank);
     bool view = elements > 0 && elements == dims_product(y->dims, 0, y->rank);
-    return view ? emit_reshape(n, n->in[0], y->dims, y->rank, d) : NULL;
+    return view ? b_reshape_to(&b, n->in[0], y->dims, y->rank) : NULL;
 }
 
 /* x op c is x: for an exact neutral element only, so 0 is not one for a sum of floats (-0 + 0 is
@@ -223,16 +227,18 @@ static struct value *neutral_element(struct graph *g, struct node *n, struct dia
 /* x ^ 1 is x; x ^ 2 is x * x, as precisely. */
 static struct value *power(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     double exponent;
     if (constant_number(n->in[1], &exponent) && exponent == 2 && same_type(n->in[0], n->out[0]) &&
         dtype_is_float(n->out[0]->type.dtype))
-        return emit(n, OP_square, n->in, 1, NULL, n->name, d);
+        return b_op(&b, OP_square, n->in, 1, NULL);
     return neutral_element(g, n, d);
 }
 
 /* Unsigned integers by a power of two: a shift. */
 static struct value *quotient(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     double by, bits = 0;
     if (dtype_class(n->out[0]->type.dtype) != DTC_UINT || !constant_number(n->in[1], &by) ||
         !same_type(n->in[0], n->out[0]))
@@ -242,12 +248,13 @@ static struct value *quotient(struct graph *g, struct node *n, struct diag *d)
     if (by < 2 || ldexp(1, (int)bits) != by)
         return neutral_element(g, n, d);
     struct value *shift = constant_floats(g, n->out[0]->type.dtype, 0, NULL, &bits, NULL);
-    return emit2(n, OP_shr, n->in[0], shift, d);
+    return b_2(&b, OP_shr, n->in[0], shift);
 }
 
 /* A reduction over dims of 1. */
 static struct value *lone(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     int axes[MAX_RANK], count = is_tensor(n->in[0]) ? reduction_axes(n, axes) : 0;
     const struct type *y = &n->out[0]->type;
     if (count < 1 || y->kind != VK_TENSOR || y->rank < 0 || y->dtype != n->in[0]->type.dtype)
@@ -258,7 +265,7 @@ static struct value *lone(struct graph *g, struct node *n, struct diag *d)
     for (int i = 0; i < y->rank; i++)
         if (!dim_is_const(y->dims[i]) || y->dims[i] == 0)
             return NULL;
-    return emit_reshape(n, n->in[0], y->dims, y->rank, d);
+    return b_reshape_to(&b, n->in[0], y->dims, y->rank);
 }
 
 /* Sums along a dim of 1, of which none leaves out its own element. */
@@ -290,8 +297,10 @@ static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
             return NULL;
     if (table->dims[0] < LEAST_ROWS || table->dims[0] > rows->dims[0] / 2 || y->dims[1] > WIDER * table->dims[1])
         return NULL;
-    struct value *whole = emit(n, OP_matmul, (struct value *[]){from->in[0], n->in[1]}, 2, &n->attrs, n->name, d);
-    return whole ? emit(n, OP_gather, (struct value *[]){whole, from->in[1]}, 2, &from->attrs, from->name, d) : NULL;
+    struct builder b = builder_before(n, d), gather = b;
+    gather.name = from->name;
+    struct value *whole = b_op(&b, OP_matmul, (struct value *[]){from->in[0], n->in[1]}, 2, &n->attrs);
+    return b_op(&gather, OP_gather, (struct value *[]){whole, from->in[1]}, 2, &from->attrs);
 }
 
 static const struct {

@@ -41,6 +41,7 @@ static struct value *as_scalar(struct graph *g, const struct value *v)
 
 struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d)
 {
+    struct builder b = builder_before(n, d);
     const struct type *y = &n->out[0]->type;
     struct value *in[MAX_ELEMENTWISE], *first = NULL;
     int flags = op_infos[n->op].flags;
@@ -59,8 +60,8 @@ struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d)
         return NULL;
     for (int i = 0; i < n->nin; i++)
         in[i] = in[i] ? in[i] : as_scalar(g, n->in[i]);
-    struct value *mask = emit(n, n->op, in, n->nin, &n->attrs, n->name, d);
-    return mask ? emit_reshape(n, mask, y->dims, y->rank, d) : NULL;
+    struct value *mask = b_op(&b, n->op, in, n->nin, &n->attrs);
+    return mask ? b_reshape_to(&b, mask, y->dims, y->rank) : NULL;
 }
 
 /* ---- transposes ---- */
@@ -105,8 +106,8 @@ struct value *transpose_of_view(struct graph *g, struct node *n, struct diag *d)
             kept[nkept] -= axes[a] < perm[i];
         nkept++;
     }
-    struct value *x = emit2(t, OP_squeeze, t->in[0], constant_i64s(g, axes, naxes), d);
-    x = emit_transpose(n, x, kept, d);
+    struct builder before = builder_before(t, d), b = builder_before(n, d);
+    struct value *x = b_permute(&b, b_squeeze(&before, t->in[0], axes, naxes), kept);
     if (x)
         x->type = n->out[0]->type;
     return x;

@@ -78,6 +78,7 @@ static struct value *per_block(struct weigher *c, const struct value *v, bool tr
 
 static bool convert_product(struct weigher *c, struct node *n)
 {
+    struct builder b = builder_before(n, c->d);
     struct value *w = n->in[1];
     bool transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
     struct node *t = made_by(w, OP_transpose);
@@ -115,7 +116,7 @@ static bool convert_product(struct weigher *c, struct node *n)
         attr_set_int(&c->g->arena, &a, "block_size", block);
     if (transposed)
         attr_set_int(&c->g->arena, &a, "trans_b", 1);
-    struct value *y = emit(n, OP_weight_only_matmul, in, zero ? 4 : 3, &a, n->name, c->d);
+    struct value *y = b_op(&b, OP_weight_only_matmul, in, zero ? 4 : 3, &a);
     if (!y)
         return false;
     why(c->o, n, "weight_only.product", "its weights stay integers");
@@ -179,7 +180,7 @@ static bool expand(struct weigher *c, struct node *n)
     if (transposed)
         attr_set_int(&c->g->arena, &a, "trans_b", 1);
     struct value *in[] = {x, constant_floats(c->g, dtype, 2, w->constant->dims, v, w->name)};
-    struct value *y = emit(n, OP_matmul, in, 2, &a, n->name, c->d);
+    struct value *y = b_op(&b, OP_matmul, in, 2, &a);
     if (!y)
         return false;
     return node_replace(n, y);

@@ -109,7 +109,7 @@ static bool widen_operand(struct widener *w, struct node *n, int i)
 {
     struct value *v = n->in[i];
     if (!*cast_of(&w->casts, w->g, v)) {
-        struct value *made = v->constant ? widen_constant(w, v) : emit_cast_at_source(v, DT_F32, w->d);
+        struct value *made = v->constant ? widen_constant(w, v) : cast_at_source(v, DT_F32, w->d);
         if (!made)
             return false;
         *cast_of(&w->casts, w->g, v) = made;
@@ -123,7 +123,10 @@ static bool widen_operand(struct widener *w, struct node *n, int i)
 /* Readers get the result in the type that it had. */
 static bool round_result(struct widener *w, struct node *n, struct value *v, int dtype)
 {
-    struct value *stored = emit_cast(n->next, v, dtype, w->d);
+    struct builder b = builder_before(n->next, w->d);
+    if (v->type.dtype == dtype)
+        return true;
+    struct value *stored = b_cast(&b, v, dtype);
     if (!stored)
         return false;
     stored->name = v->name;
@@ -136,9 +139,10 @@ static bool round_result(struct widener *w, struct node *n, struct value *v, int
 /* What is quantised becomes x / scale in their type, and the scale 1. */
 static bool quotient_in_steps(struct widener *w, struct node *n, int dtype)
 {
+    struct builder b = builder_before(n, w->d);
     struct value *one = constant_floats(w->g, DT_F32, 0, NULL, (double[]){1}, NULL);
-    struct value *quotient = emit2(n, OP_div, n->in[0], n->in[1], w->d);
-    struct value *rounded = emit_cast(n, emit_cast(n, quotient, dtype, w->d), DT_F32, w->d);
+    struct value *quotient = b_div(&b, n->in[0], n->in[1]);
+    struct value *rounded = b_cast(&b, b_cast(&b, quotient, dtype), DT_F32);
     if (!rounded)
         return false;
     node_set_input(n, 0, rounded);
@@ -164,7 +168,8 @@ static bool visit(struct node *n, void *user)
     why(w->o, n, "widen", "computed in FP32 and rounded once, to the type of its operands");
     if (is_gemm(n)) {
         struct value *y = gemm_parts(n, w->d);
-        return node_replace(n, y ? emit_cast(n, y, stored[0], w->d) : NULL);
+        struct builder b = builder_before(n, w->d);
+        return node_replace(n, b_cast(&b, y, stored[0]));
     }
     if (scale != DT_F32 && !quotient_in_steps(w, n, scale))
         return false;
