@@ -19,7 +19,6 @@ void hlo_print_quoted(FILE *f, const char *s, size_t size);
 void hlo_print_pairs(FILE *f, const struct hlo_pairs *p);
 void hlo_print_ints(FILE *f, struct hlo_ints v, char open, char close);
 void hlo_print_aliases(FILE *f, const struct hlo_aliases *a, bool kinds);
-void hlo_print_sharding(FILE *f, const struct hlo_sharding *s);
 void hlo_print_groups(FILE *f, const struct hlo_groups *g);
 void hlo_print_metadata(FILE *f, const struct hlo_metadata *m);
 

@@ -96,97 +96,6 @@ void hlo_print_groups(FILE *f, const struct hlo_groups *g)
     }
 }
 
-static const char *const sharding_words[] = {"replicated", "maximal", "",          "",
-                                             "manual",     "unknown", "unreduced", ""};
-
-static void print_metadata_list(FILE *f, const struct hlo_sharding *s)
-{
-    fputs("metadata={", f);
-    for (int k = 0; k < s->metadata_count; k++) {
-        fputs(k ? ", " : "", f);
-        hlo_print_metadata(f, s->metadata[k]);
-    }
-    fputc('}', f);
-}
-
-static void print_named(FILE *f, const struct hlo_sharding *s)
-{
-    print_mesh(f, s->mesh);
-    if (s->whole)
-        fprintf(f, ", %s", s->whole);
-    if (s->has_dims) {
-        fputs(", [", f);
-        for (int k = 0; k < s->dim_count; k++) {
-            fputs(k ? ", " : "", f);
-            print_axes(f, s->mesh, &s->dims[k]);
-        }
-        fputc(']', f);
-    }
-    if (s->replicated.count) {
-        fputs(", replicated=", f);
-        print_axes(f, s->mesh, &s->replicated);
-    }
-    if (s->unreduced.count) {
-        fprintf(f, ", unreduced=%s", s->reduction ? s->reduction : "");
-        print_axes(f, s->mesh, &s->unreduced);
-    }
-    if (s->manual.count) {
-        fputs(", manual=", f);
-        print_axes(f, s->mesh, &s->manual);
-    }
-    if (s->metadata_count) {
-        fputs(", ", f);
-        print_metadata_list(f, s);
-    }
-}
-
-static void print_devices(FILE *f, const struct hlo_sharding *s)
-{
-    fputs(sharding_words[s->kind], f);
-    if (s->kind == HLO_SHARDING_MAXIMAL)
-        fprintf(f, " device=%" PRId64, s->device);
-    if (s->kind == HLO_SHARDING_TILED) {
-        fputs("devices=", f);
-        hlo_print_ints(f, s->tile, '[', ']');
-        if (s->iota.dims.count) {
-            fputs("<=", f);
-            print_iota(f, &s->iota);
-        }
-        for (int k = 0; k < s->devices.count; k++)
-            fprintf(f, "%s%" PRId64, k ? "," : "", s->devices.v[k]);
-    }
-    if (s->replicate_last_dim)
-        fputs(" last_tile_dim_replicate", f);
-    if (s->last_tile_dims.count) {
-        fputs(" last_tile_dims={", f);
-        for (int k = 0; k < s->last_tile_dims.count; k++)
-            fprintf(f, "%s%s", k ? ", " : "", sharding_words[s->last_tile_dims.v[k] & 7]);
-        fputc('}', f);
-    }
-    if (s->group)
-        fprintf(f, " %s %" PRId64, s->group, s->group_id);
-    if (s->metadata_count) {
-        fputc(' ', f);
-        print_metadata_list(f, s);
-    }
-}
-
-void hlo_print_sharding(FILE *f, const struct hlo_sharding *s)
-{
-    fputc('{', f);
-    if (s->kind == HLO_SHARDING_TUPLE) {
-        for (int k = 0; k < s->count; k++) {
-            fputs(k ? ", " : "", f);
-            hlo_print_sharding(f, s->elements[k]);
-        }
-    } else if (s->kind == HLO_SHARDING_NAMED) {
-        print_named(f, s);
-    } else {
-        print_devices(f, s);
-    }
-    fputc('}', f);
-}
-
 /* ---- the rest ---- */
 
 void hlo_print_metadata(FILE *f, const struct hlo_metadata *m)
@@ -375,21 +284,6 @@ static void print_paddings(FILE *f, const struct hlo_paddings *v)
         if (d->interior)
             fprintf(f, "_%" PRId64, d->interior);
     }
-}
-
-static void print_domain(FILE *f, const struct hlo_domain *v)
-{
-    fputs("{kind=", f);
-    hlo_print_quoted(f, v->kind, strlen(v->kind));
-    if (v->entry) {
-        fputs(", entry=", f);
-        hlo_print_sharding(f, v->entry);
-    }
-    if (v->exit) {
-        fputs(", exit=", f);
-        hlo_print_sharding(f, v->exit);
-    }
-    fputc('}', f);
 }
 
 /* ---- kinds ---- */

@@ -1,4 +1,5 @@
 #include "frontend/hlo/lower/build.h"
+#include "frontend/hlo/syntax/check.h"
 #include "passes/pass.h"
 
 #include <math.h>
@@ -17,6 +18,22 @@ bool h_done_all(struct hlo_lower *l, struct value *const *results, int n)
         return HLO_ERROR(l, "%d arrays are computed, but its shape has %d", n, l->out.count);
     memcpy(l->out.v, results, sizeof *results * (size_t)n);
     return true;
+}
+
+bool h_lower_as(struct hlo_lower *l, enum hlo_opcode opcode, hlo_lower_fn lower, const struct hlo_attr *attrs,
+                int nattrs, struct leaves *operands, int noperands)
+{
+    struct arena *a = &l->b->g->arena;
+    struct hlo_instruction *i = arena_copy(a, l->i, sizeof *i);
+    struct hlo_lower inner = *l;
+    i->opcode = opcode;
+    i->attrs = arena_copy(a, attrs, sizeof *attrs * (size_t)nattrs);
+    i->attr_count = nattrs;
+    i->operand_count = noperands;
+    hlo_normalise(a, i);
+    inner.i = i;
+    inner.operands = operands;
+    return !diag_failed(l->b->d) && lower(&inner);
 }
 
 /* ---- sizes ---- */

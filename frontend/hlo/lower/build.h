@@ -17,6 +17,11 @@ bool h_done(struct hlo_lower *l, struct value *result);
 /* Stores several. */
 bool h_done_all(struct hlo_lower *l, struct value *const *results, int n);
 
+/* Lowers l->i as if it were an instruction of another opcode, which `lower` lowers, with these operands, and attributes
+ * in any order. */
+bool h_lower_as(struct hlo_lower *l, enum hlo_opcode opcode, hlo_lower_fn lower, const struct hlo_attr *attrs,
+                int nattrs, struct leaves *operands, int noperands);
+
 /* Operand k's first leaf: the operand when it is one array. NULL when it has none. */
 static inline struct value *h_in(const struct hlo_lower *l, int k)
 {

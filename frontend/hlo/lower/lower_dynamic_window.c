@@ -106,11 +106,11 @@ static struct value *padded(struct hlo_lower *l, const struct dynamic_window *w,
 static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
 {
     struct arena *a = &l->b->g->arena;
-    struct hlo_window_dim *dims = ARENA_ARRAY(a, struct hlo_window_dim, w->rank + 1);
-    struct hlo_window *window = arena_alloc(a, sizeof *window);
-    struct hlo_attr *attrs = ARENA_ARRAY(a, struct hlo_attr, 2);
-    struct hlo_instruction *i = arena_alloc(a, sizeof *i);
-    struct hlo_lower inner = *l;
+    struct hlo_window_dim dims[HLO_MAX_RANK];
+    const struct hlo_window window = {w->rank, dims};
+    const struct hlo_attr attrs[] = {{.id = HLO_ATTR_to_apply, .computation = w->c},
+                                     {.id = HLO_ATTR_window, .window = &window}};
+    struct leaves *operands = ARENA_ARRAY(a, struct leaves, 2 * w->n);
     bool pad = !is_static(w);
     for (int k = 0; k < w->rank; k++)
         dims[k] = (struct hlo_window_dim){.size = w->v[SIZES][k],
@@ -119,29 +119,14 @@ static bool fixed_windows(struct hlo_lower *l, const struct dynamic_window *w)
                                           .rhs_dilate = w->v[DILATIONS][k],
                                           .pad_low = pad ? 0 : w->v[PADS][2 * k],
                                           .pad_high = pad ? 0 : w->v[PADS][2 * k + 1]};
-    *window = (struct hlo_window){w->rank, dims};
-    *i = *l->i;
-    i->opcode = HLO_OP_REDUCE_WINDOW;
-    i->operand_count = 2 * w->n;
-    i->attrs = attrs;
-    i->attr_count = 2;
-    attrs[0] = (struct hlo_attr){.id = HLO_ATTR_to_apply, .computation = w->c};
-    attrs[1] = (struct hlo_attr){.id = HLO_ATTR_window, .window = window};
-    if (attrs[0].id > attrs[1].id) {
-        struct hlo_attr t = attrs[0];
-        attrs[0] = attrs[1];
-        attrs[1] = t;
-    }
-    inner.i = i;
-    inner.operands = ARENA_ARRAY(a, struct leaves, 2 * w->n);
     for (int k = 0; k < 2 * w->n; k++) {
-        inner.operands[k] = l->operands[k];
+        operands[k] = l->operands[k];
         if (pad && k < w->n) {
-            inner.operands[k].v = ARENA_ARRAY(a, struct value *, 1);
-            inner.operands[k].v[0] = padded(l, w, k);
+            operands[k].v = ARENA_ARRAY(a, struct value *, 1);
+            operands[k].v[0] = padded(l, w, k);
         }
     }
-    return !diag_failed(l->b->d) && hlo_lower_reduce_window(&inner);
+    return h_lower_as(l, HLO_OP_REDUCE_WINDOW, hlo_lower_reduce_window, attrs, 2, operands, 2 * w->n);
 }
 
 /* ---- windows as long as their dimension ---- */

@@ -118,25 +118,13 @@ static struct value *unfolded(struct hlo_lower *l, struct value *x, int axis, co
 /* reduce of `in`, arrays and first values, over dimensions `axes`. */
 static bool reduce(struct hlo_lower *l, struct value **in, struct hlo_ints axes, struct hlo_computation *c)
 {
-    struct arena *a = &l->b->g->arena;
-    struct hlo_attr *attrs = ARENA_ARRAY(a, struct hlo_attr, 2);
-    struct hlo_instruction *i = arena_alloc(a, sizeof *i);
-    struct hlo_ints *dimensions = arena_alloc(a, sizeof *dimensions);
-    struct hlo_lower inner = *l;
-    const bool second = HLO_ATTR_to_apply < HLO_ATTR_dimensions;
-    *dimensions = axes;
-    *i = *l->i;
-    i->opcode = HLO_OP_REDUCE;
-    i->operand_count = 2 * l->out.count;
-    i->attrs = attrs;
-    i->attr_count = 2;
-    attrs[!second] = (struct hlo_attr){.id = HLO_ATTR_to_apply, .computation = c};
-    attrs[second] = (struct hlo_attr){.id = HLO_ATTR_dimensions, .ints = dimensions};
-    inner.i = i;
-    inner.operands = ARENA_ARRAY(a, struct leaves, i->operand_count);
-    for (int k = 0; k < i->operand_count; k++)
-        inner.operands[k] = (struct leaves){.count = 1, .v = &in[k]};
-    return !diag_failed(l->b->d) && hlo_lower_reduce(&inner);
+    const int n = 2 * l->out.count;
+    struct leaves *operands = ARENA_ARRAY(&l->b->g->arena, struct leaves, n);
+    const struct hlo_attr attrs[] = {{.id = HLO_ATTR_to_apply, .computation = c},
+                                     {.id = HLO_ATTR_dimensions, .ints = &axes}};
+    for (int k = 0; k < n; k++)
+        operands[k] = (struct leaves){.count = 1, .v = &in[k]};
+    return h_lower_as(l, HLO_OP_REDUCE, hlo_lower_reduce, attrs, 2, operands, n);
 }
 
 bool hlo_open_windows(struct hlo_lower *l, struct hlo_computation *c)

@@ -232,44 +232,6 @@ struct hlo_metadata {
     struct hlo_ints profile_types;
 };
 
-enum hlo_sharding_kind { /* numbers of the proto */
-                         HLO_SHARDING_REPLICATED,
-                         HLO_SHARDING_MAXIMAL,
-                         HLO_SHARDING_TUPLE,
-                         HLO_SHARDING_TILED,
-                         HLO_SHARDING_MANUAL,
-                         HLO_SHARDING_UNKNOWN,
-                         HLO_SHARDING_UNREDUCED,
-                         HLO_SHARDING_NAMED, /* by mesh axes */
-};
-
-struct hlo_sharding {
-    enum hlo_sharding_kind kind;
-    int64_t device;                /* maximal */
-    struct hlo_ints tile, devices; /* tiled; without devices: iota */
-    struct hlo_iota iota;
-    bool replicate_last_dim;
-    struct hlo_ints last_tile_dims; /* of enum hlo_sharding_kind */
-    const char *group;              /* "shard_as", "shard_like" or NULL */
-    int64_t group_id;
-    int count; /* tuple */
-    const struct hlo_sharding **elements;
-    const struct hlo_mesh *mesh; /* named */
-    const char *whole;           /* "replicated", "unreduced", "manual" or NULL */
-    bool has_dims;
-    int dim_count;
-    struct hlo_axis_refs *dims;
-    struct hlo_axis_refs replicated, unreduced, manual;
-    const char *reduction; /* of unreduced: "sum", "max", ... or NULL */
-    int metadata_count;
-    const struct hlo_metadata **metadata;
-};
-
-struct hlo_domain {
-    const char *kind;
-    const struct hlo_sharding *entry, *exit;
-};
-
 struct hlo_accuracy {
     int mode; /* HLO_ACCURACY_* */
     double atol, rtol;
@@ -321,8 +283,6 @@ struct hlo_attr {
         const struct hlo_slices *slices;
         const struct hlo_paddings *paddings;
         const struct hlo_groups *groups;
-        const struct hlo_sharding *sharding;
-        const struct hlo_domain *domain;
         const struct hlo_accuracy *accuracy;
         const struct hlo_aliases *aliases;
         const struct hlo_metadata *metadata;

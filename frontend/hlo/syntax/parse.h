@@ -1,6 +1,6 @@
 /*
  * The text parser's own parts. parse.c: modules; parse_instruction.c,
- * parse_async.c; parse_shape.c; parse_literal.c; parse_attr.c; parse_list.c; parse_sharding.c;
+ * parse_async.c; parse_shape.c; parse_literal.c; parse_attr.c; parse_list.c; parse_groups.c;
  * parse_token.c. Every function returns false (or NULL) after putting a message with file, line and
  * column into the diag.
  */
@@ -97,7 +97,6 @@ bool parse_pairs(struct parser *p, struct hlo_pairs *out);
 bool parse_aliases(struct parser *p, bool kinds, struct hlo_aliases *out);
 bool parse_donors(struct parser *p, struct hlo_aliases *out);
 bool parse_metadata(struct parser *p, const struct hlo_metadata **out);
-bool parse_sharding(struct parser *p, const struct hlo_sharding **out);
 bool parse_groups(struct parser *p, const struct hlo_groups **out);
 /* The attribute whose name is the current token. Fills id and value. */
 bool parse_attr_value(struct parser *p, struct hlo_attr *a);

@@ -344,28 +344,6 @@ static bool parse_accuracy(struct parser *p, struct hlo_accuracy *out)
     return eat(p, '}') && eat(p, '}');
 }
 
-static bool parse_domain(struct parser *p, struct hlo_domain *out)
-{
-    struct hlo_text kind = {0};
-    if (!eat(p, '{'))
-        return false;
-    for (int k = 0; parse_more(p, '}', k); k++) {
-        const char *name = p->lex.text;
-        if (p->lex.kind != TOK_ATTR)
-            return parse_expected(p, "kind=, entry= or exit=");
-        lex_next(&p->lex);
-        bool ok = !strncmp(name, "kind=", 5)    ? parse_string(p, &kind)
-                  : !strncmp(name, "entry=", 6) ? parse_sharding(p, &out->entry)
-                  : !strncmp(name, "exit=", 5)
-                      ? parse_sharding(p, &out->exit)
-                      : parse_fail_at(p, name, "expected kind=, entry= or exit=");
-        if (!ok)
-            return false;
-    }
-    out->kind = kind.data ? kind.data : "";
-    return eat(p, '}');
-}
-
 /* ---- kinds ---- */
 
 static bool parse_float(struct parser *p, double *out)

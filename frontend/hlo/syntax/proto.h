@@ -63,7 +63,6 @@ bool proto_literal(struct arena *a, const void *message, const struct hlo_litera
                    struct diag *d);
 bool proto_iota(struct proto_reader *r, size_t n, const int64_t *dims, size_t m,
                 const int32_t *perm, struct hlo_iota *out);
-bool proto_sharding(struct proto_reader *r, const void *message, const struct hlo_sharding **out);
 const struct hlo_metadata *proto_metadata(struct proto_reader *r, const void *message);
 struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message);
 

@@ -391,20 +391,6 @@ static bool read_groups(struct build *b)
         pairs.v[k] = proto_ints(b->r->arena, 2, v);
     }
     set_pointer(b, HLO_ATTR_source_target_pairs, &pairs, sizeof pairs);
-    const struct hlo_sharding *s;
-    if (p->sharding) {
-        if (!proto_sharding(b->r, p->sharding, &s))
-            return false;
-        set_pointer(b, HLO_ATTR_sharding, s, sizeof *s);
-    }
-    if (p->domain_entry_sharding || p->domain_exit_sharding) {
-        struct hlo_domain d = {.kind = "sharding"};
-        if ((p->domain_entry_sharding &&
-             !proto_sharding(b->r, p->domain_entry_sharding, &d.entry)) ||
-            (p->domain_exit_sharding && !proto_sharding(b->r, p->domain_exit_sharding, &d.exit)))
-            return false;
-        set_pointer(b, HLO_ATTR_domain, &d, sizeof d);
-    }
     return true;
 }
 

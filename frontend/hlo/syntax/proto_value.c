@@ -1,4 +1,4 @@
-/* Shapes, literals, shardings and metadata from protos; maps of ids. */
+/* Shapes, literals, metadata and lists of devices from protos; maps of ids. */
 #include "frontend/hlo/syntax/check.h"
 #include "frontend/hlo/syntax/lex.h"
 #include "frontend/hlo/syntax/proto.h"
@@ -260,7 +260,7 @@ bool proto_literal(struct arena *a, const void *message, const struct hlo_litera
     return true;
 }
 
-/* ---- metadata and shardings ---- */
+/* ---- metadata and devices ---- */
 
 static const char *text(struct proto_reader *r, const char *s)
 {
@@ -304,49 +304,6 @@ bool proto_iota(struct proto_reader *r, size_t n, const int64_t *dims, size_t m,
     out->perm = ints32(r->arena, m, perm);
     return permutation(&out->perm, out->dims.count) ||
            fail(r->d, "a device list's transposition is not a permutation");
-}
-
-bool proto_sharding(struct proto_reader *r, const void *message, const struct hlo_sharding **out)
-{
-    const Hlopb__OpSharding *p = message;
-    struct hlo_sharding *s = ARENA_NEW(r->arena, struct hlo_sharding);
-    *out = s;
-    if ((unsigned)p->type > HLO_SHARDING_UNREDUCED)
-        return fail(r->d, "unknown sharding type %d", (int)p->type);
-    s->kind = (enum hlo_sharding_kind)p->type;
-    if (s->kind == HLO_SHARDING_TUPLE) {
-        s->count = (int)p->n_tuple_shardings;
-        s->elements = ARENA_ARRAY(r->arena, const struct hlo_sharding *, p->n_tuple_shardings);
-        for (size_t k = 0; k < p->n_tuple_shardings; k++)
-            if (!proto_sharding(r, p->tuple_shardings[k], &s->elements[k]))
-                return false;
-        return true;
-    }
-    if (s->kind == HLO_SHARDING_MAXIMAL)
-        s->device = p->n_tile_assignment_devices ? p->tile_assignment_devices[0] : 0;
-    if (s->kind == HLO_SHARDING_TILED) {
-        s->tile =
-            proto_ints(r->arena, p->n_tile_assignment_dimensions, p->tile_assignment_dimensions);
-        s->devices = proto_ints(r->arena, p->n_tile_assignment_devices, p->tile_assignment_devices);
-        if (!s->devices.count && p->n_iota_reshape_dims &&
-            !proto_iota(r, p->n_iota_reshape_dims, p->iota_reshape_dims, p->n_iota_transpose_perm,
-                        p->iota_transpose_perm, &s->iota))
-            return false;
-    }
-    s->replicate_last_dim = p->replicate_on_last_tile_dim;
-    s->last_tile_dims.count = (int)p->n_last_tile_dims;
-    s->last_tile_dims.v = ARENA_ARRAY(r->arena, int64_t, p->n_last_tile_dims);
-    for (size_t k = 0; k < p->n_last_tile_dims; k++)
-        s->last_tile_dims.v[k] = p->last_tile_dims[k] & 7;
-    if (p->is_shard_group) {
-        s->group = p->shard_group_type ? "shard_like" : "shard_as";
-        s->group_id = p->shard_group_id;
-    }
-    s->metadata_count = (int)p->n_metadata;
-    s->metadata = ARENA_ARRAY(r->arena, const struct hlo_metadata *, p->n_metadata);
-    for (size_t k = 0; k < p->n_metadata; k++)
-        s->metadata[k] = proto_metadata(r, p->metadata[k]);
-    return true;
 }
 
 struct hlo_pairs proto_pairs(struct proto_reader *r, const void *message)
