@@ -189,6 +189,9 @@ static double random_sign(uint64_t *seed)
 enum change { ABSOLUTE, BY_BOUND, BY_ROUNDOFF };
 
 struct again {
+    enum change how;
+    int draw, bound; /* which of the draws; which bounds, for BY_BOUND */
+    bool ran;        /* the operator did not fail on changed operands */
     struct tensor *in, *out; /* copies of operands; results */
     struct tensor **lists;
     struct side_part *saved; /* of operands that are changed where they are; bytes 0: this one is not */
@@ -278,18 +281,18 @@ static bool restore(struct verify_errors *e, const struct op_call *c, struct aga
     return ok;
 }
 
-static bool run_changed(struct node *n, struct op_call *c, enum change how, struct again *r)
+static bool run_changed(struct node *n, struct op_call *c, struct again *r)
 {
     struct diag quiet = {0}, *loud = c->env->d;
     struct attrs as = attrs_copy(&r->arena, c->attrs);
-    for (int i = 0; how == ABSOLUTE && i < as.count; i++)
+    for (int i = 0; r->how == ABSOLUTE && i < as.count; i++)
         if (as.list[i].kind == ATTR_FLOAT)
             as.list[i].f = fabs(as.list[i].f);
     struct op_call call = *c;
     call.attrs = &as;
     call.in = r->lists;
     call.out = r->lists + c->nin;
-    if (n->op == OP_sub && how == ABSOLUTE)
+    if (n->op == OP_sub && r->how == ABSOLUTE)
         call.op = OP_add;
     c->env->d = &quiet;
     bool ok = op_run(&call);
@@ -297,11 +300,9 @@ static bool run_changed(struct node *n, struct op_call *c, enum change how, stru
     return ok;
 }
 
-/* The call on changed operands; *ran: it did not fail on them. b: the bounds for BY_BOUND. */
-static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c, enum change how,
-                      int draw, int b, struct again *r, bool *ran, struct diag *d)
+/* The call on changed operands. */
+static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c, struct again *r, struct diag *d)
 {
-    *r = (struct again){0};
     r->in = calloc((size_t)c->nin + 1, sizeof *r->in);
     r->out = calloc((size_t)c->nout + 1, sizeof *r->out);
     r->lists = calloc((size_t)(c->nin + c->nout) + 1, sizeof *r->lists);
@@ -313,16 +314,16 @@ static bool run_again(struct verify_errors *e, struct node *n, struct op_call *c
         r->in[i].kind = VK_NONE;
     for (int i = 0; ok && i < c->nin; i++) {
         r->lists[i] = c->in[i];
-        ok = !is_changed(e, n, c, i, how, b) || make_changeable(e, n, c, i, r, d);
+        ok = !is_changed(e, n, c, i, r->how, r->bound) || make_changeable(e, n, c, i, r, d);
     }
     for (int i = 0; ok && i < c->nin; i++)
-        ok = !is_changed(e, n, c, i, how, b) ||
-             change_operand(e, how, b, n->in[i], direction(n, i, draw), r->lists[i], d);
+        ok = !is_changed(e, n, c, i, r->how, r->bound) ||
+             change_operand(e, r->how, r->bound, n->in[i], direction(n, i, r->draw), r->lists[i], d);
     for (int i = 0; i < c->nout; i++) {
         r->out[i].kind = VK_NONE;
         r->lists[c->nin + i] = &r->out[i];
     }
-    *ran = ok && run_changed(n, c, how, r);
+    r->ran = ok && run_changed(n, c, r);
     return restore(e, c, r, d) && ok;
 }
 
@@ -374,13 +375,13 @@ static bool own_rounding(struct verify_errors *e, const struct node *n, const st
 /* Sums of products, relative to the sum of magnitudes. */
 static bool linear_rounding(struct verify_errors *e, struct node *n, struct op_call *c, struct diag *d)
 {
-    struct again a;
-    bool casts = flags_of(n->op) & CASTS, ran;
+    struct again a = {.how = ABSOLUTE};
+    bool casts = flags_of(n->op) & CASTS;
     double u = cast_roundoff(e->o), cast = casts ? 2 * u + u * u : 0;
     const double add[NBOUNDS] = {SUM * F32_ROUNDOFF, SUM * F32_ROUNDOFF + cast};
-    bool ok = run_again(e, n, c, ABSOLUTE, 0, 0, &a, &ran, d);
+    bool ok = run_again(e, n, c, &a, d);
     int64_t total = e->bounds[0][n->out[0]->id].n;
-    ran = ran && is_float(&a.out[0]) && tensor_count(&a.out[0]) == total;
+    bool ran = a.ran && is_float(&a.out[0]) && tensor_count(&a.out[0]) == total;
     for (int64_t first = 0; ok && ran && first < total; first += BOUND_BLOCK)
         for (int b = 0; ok && b < NBOUNDS; b++) {
             int64_t count = block_at(first, total);
@@ -493,10 +494,9 @@ static bool disturbance(struct verify_errors *e, struct node *n, struct op_call 
     struct draws w = {.n = to->n};
     bool ok = new_place(e, DRAWN, w.n, &w.max, d);
     for (int draw = 0; ok && draw < DRAWS; draw++) {
-        struct again a;
-        bool ran;
-        ok = run_again(e, n, c, how, draw, b, &a, &ran, d);
-        if (ok && ran && (is_float(&a.out[i]) || is_quantised(n, &a.out[i])) && tensor_count(&a.out[i]) == w.n)
+        struct again a = {.how = how, .draw = draw, .bound = b};
+        ok = run_again(e, n, c, &a, d);
+        if (ok && a.ran && (is_float(&a.out[i]) || is_quantised(n, &a.out[i])) && tensor_count(&a.out[i]) == w.n)
             ok = note_draw(e, y, &a.out[i], &w, d);
         again_free(&a, c);
     }

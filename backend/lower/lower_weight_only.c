@@ -99,9 +99,11 @@ static bool pack_all(const struct constant_maker *maker, int64_t piece, void *to
         scale[i] = (float)tensor_f64(m->scale, i);
     for (int64_t i = 0; ok && zero && i < scales; i++)
         zero[i] = (float)(tensor_f64(m->zero, i) + p->shift);
+    const struct quantized_source from = {.q = q, .q_k_step = t ? 1 : s->columns, .q_out_step = t ? s->k : 1,
+                                          .scale = scale, .zero = zero, .scale_k_step = t ? 1 : s->columns,
+                                          .scale_out_step = t ? m->blocks : 1};
     if (ok)
-        pack_quantized(to, s, q, t ? 1 : s->columns, t ? s->k : 1, scale, zero, t ? 1 : s->columns,
-                       t ? m->blocks : 1);
+        pack_quantized(to, s, &from);
     free(q), free(scale), free(zero);
     return ok;
 }

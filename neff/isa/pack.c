@@ -103,9 +103,7 @@ size_t pack_quantized_size(const struct pack_quantized *s)
     return times(times(blocks, (size_t)pack_quantized_block(s, 1)), stored_columns(s->columns));
 }
 
-void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
-                    int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
-                    int64_t scale_k_step, int64_t scale_out_step)
+void pack_quantized(void *packed, const struct pack_quantized *s, const struct quantized_source *from)
 {
     uint8_t *y = packed;
     memset(packed, 0, pack_quantized_size(s));
@@ -113,21 +111,21 @@ void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t 
         int width = pack_width(s->columns);
         int columns = s->columns - out < width ? (int)(s->columns - out) : width;
         for (int64_t k0 = 0; k0 < s->k; k0 += s->block, y += pack_quantized_block(s, width)) {
-            int64_t at = k0 / s->block * scale_k_step + out * scale_out_step;
+            int64_t at = k0 / s->block * from->scale_k_step + out * from->scale_out_step;
             int64_t n = s->k - k0 < s->block ? s->k - k0 : s->block;
             uint8_t *values = y + pack_quantized_head(s, width);
             for (int o = 0; o < columns; o++) {
-                int64_t of = at + o * scale_out_step;
-                memcpy(y + sizeof(float) * (size_t)o, &scale[of], sizeof *scale);
+                int64_t of = at + o * from->scale_out_step;
+                memcpy(y + sizeof(float) * (size_t)o, &from->scale[of], sizeof *from->scale);
                 if (s->zeros)
-                    memcpy(y + sizeof(float) * (size_t)(width + o), &zero[of], sizeof *zero);
-                const uint8_t *x = q + k0 * q_k_step + (out + o) * q_out_step;
+                    memcpy(y + sizeof(float) * (size_t)(width + o), &from->zero[of], sizeof *from->zero);
+                const uint8_t *x = from->q + k0 * from->q_k_step + (out + o) * from->q_out_step;
                 for (int64_t k = 0; k < n; k++)
                     if (s->bits == 8)
-                        values[(k / 4 * width + o) * 4 + k % 4] = x[k * q_k_step];
+                        values[(k / 4 * width + o) * 4 + k % 4] = x[k * from->q_k_step];
                     else
                         values[(k / 8 * width + o) * 4 + k % 8 / 2] |=
-                            (uint8_t)(x[k * q_k_step] << (k & 1 ? 4 : 0));
+                            (uint8_t)(x[k * from->q_k_step] << (k & 1 ? 4 : 0));
             }
         }
     }

@@ -101,11 +101,14 @@ static inline int64_t pack_quantized_block(const struct pack_quantized *s, int w
     return pack_quantized_head(s, width) + (s->block + terms - 1) / terms * 4 * (int64_t)width;
 }
 size_t pack_quantized_size(const struct pack_quantized *s); /* bytes */
-/* q[k][out] by steps; scale[k block][out] and zero[k block][out] by steps, read when zero
- * points are stored. */
-void pack_quantized(void *packed, const struct pack_quantized *s, const uint8_t *q,
-                    int64_t q_k_step, int64_t q_out_step, const float *scale, const float *zero,
-                    int64_t scale_k_step, int64_t scale_out_step);
+/* q[k][out]; scale[block of k][out] and zero[block of k][out], which is read when zero points are stored; by steps. */
+struct quantized_source {
+    const uint8_t *q;
+    int64_t q_k_step, q_out_step;
+    const float *scale, *zero;
+    int64_t scale_k_step, scale_out_step;
+};
+void pack_quantized(void *packed, const struct pack_quantized *s, const struct quantized_source *from);
 
 /* ---- rows of weight-only products that are rounded to 8 bits ---- */
 

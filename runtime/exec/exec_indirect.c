@@ -37,42 +37,53 @@ static bool find_combine(struct binding *b, const struct bound_insn *i, int dst,
                                insn_info(i->op)->name, op_name((enum op)op));
 }
 
-static void combine_integers(const struct scatter_combine *c, const struct operand *y, char *to, int64_t ys,
-                             const struct operand *x, const char *from, int64_t xs, int64_t n)
+/* Elements of an operand, by steps. */
+struct strided_row {
+    const struct operand *o;
+    char *at;
+    int64_t step;
+};
+
+static char *row_element(const struct strided_row *r, int64_t k)
+{
+    return r->at + k * r->step * r->o->size;
+}
+
+static void combine_integers(const struct scatter_combine *c, const struct strided_row *y, const struct strided_row *x,
+                             int64_t n)
 {
     const struct ew_row *row = ew_row(c->op);
+    const int dtype = y->o->dtype;
     for (int64_t k = 0; k < n; k++) {
-        char *at = to + k * ys * y->size;
-        int64_t a = dtype_load_i64(y->dtype, at, 0),
-                b = dtype_load_i64(x->dtype, from + k * xs * x->size, 0), z;
-        if (dtype_class(y->dtype) == DTC_SINT)
+        char *at = row_element(y, k);
+        int64_t a = dtype_load_i64(dtype, at, 0), b = dtype_load_i64(x->o->dtype, row_element(x, k), 0), z;
+        if (dtype_class(dtype) == DTC_SINT)
             row->sn(&a, &b, &z, 1);
         else
             row->un((uint64_t *)&a, (uint64_t *)&b, (uint64_t *)&z, 1);
-        dtype_store_i64(y->dtype, at, 0, z);
+        dtype_store_i64(dtype, at, 0, z);
     }
 }
 
-/* Elements one after the other where they are in the same place (ys 0). */
-static void combine_row(const struct worker *me, const struct scatter_combine *c, const struct operand *y,
-                        char *to, int64_t ys, const struct operand *x, const char *from, int64_t xs,
-                        int64_t n)
+/* Elements one after the other where they are in the same place (y's step is 0). */
+static void combine_row(const struct worker *me, const struct scatter_combine *c, const struct strided_row *y,
+                        const struct strided_row *x, int64_t n)
 {
     float a[CHUNK], b[CHUNK], z[CHUNK];
     if (c->plain) {
-        convert_row(me, y, to, ys, x, from, xs, n);
+        convert_row(me, y->o, y->at, y->step, x->o, x->at, x->step, n);
         return;
     }
     if (c->integers) {
-        combine_integers(c, y, to, ys, x, from, xs, n);
+        combine_integers(c, y, x, n);
         return;
     }
     for (int64_t at = 0, m; at < n; at += m) {
-        m = ys == 0 ? 1 : n - at < CHUNK ? n - at : CHUNK;
-        char *place = to + at * ys * y->size;
-        alu_run(me, &c->f, (struct out_row){z, 1}, fetch(me, y, place, ys, m, a),
-                fetch(me, x, from + at * xs * x->size, xs, m, b), m);
-        store_row(me, y, place, ys, z, m);
+        m = y->step == 0 ? 1 : n - at < CHUNK ? n - at : CHUNK;
+        char *place = row_element(y, at);
+        alu_run(me, &c->f, (struct out_row){z, 1}, fetch(me, y->o, place, y->step, m, a),
+                fetch(me, x->o, row_element(x, at), x->step, m, b), m);
+        store_row(me, y->o, place, y->step, z, m);
     }
 }
 
@@ -104,8 +115,8 @@ static void accumulate_row(struct worker *me, const struct bound_insn *i, char *
 {
     const struct operand *y = &i->o[AP(dma_accumulate, dst)], *x = &i->o[AP(dma_accumulate, src)];
     int last = i->shape.rank - 1;
-    combine_row(me, i->prepared, y, p[AP(dma_accumulate, dst)], y->step[last], x,
-                p[AP(dma_accumulate, src)], x->step[last], count[last]);
+    combine_row(me, i->prepared, &(struct strided_row){y, p[AP(dma_accumulate, dst)], y->step[last]},
+                &(struct strided_row){x, p[AP(dma_accumulate, src)], x->step[last]}, count[last]);
 }
 
 void exec_dma_accumulate(struct worker *me, const struct bound_insn *i)
@@ -196,7 +207,8 @@ static void indirect_run(struct worker *me, const struct bound_insn *i, char *co
     int64_t further = index * i->imm[STRIDE].base;
     int64_t to = at * ys + (i->op == INSN_scatter ? further : 0),
             from = at * xs + (i->op == INSN_gather ? further : 0);
-    combine_row(me, i->prepared, y, p[TO] + to * y->size, ys, x, p[FROM] + from * x->size, xs, n);
+    combine_row(me, i->prepared, &(struct strided_row){y, p[TO] + to * y->size, ys},
+                &(struct strided_row){x, p[FROM] + from * x->size, xs}, n);
 }
 
 static void indirect_row(struct worker *me, const struct bound_insn *i, char *const *p,

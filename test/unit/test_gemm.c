@@ -590,7 +590,7 @@ static void check_weight_only(int k, int columns, int block, int bits, bool zero
         q[i] = (uint8_t)(next_random() & (bits == 8 ? 255 : 15));
     struct pack_quantized shape = {k, columns, block, bits, zeros};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
-    pack_quantized(packed, &shape, q, 1, k, scale, zero, 1, blocks);
+    pack_quantized(packed, &shape, &(struct quantized_source){q, 1, k, scale, zero, 1, blocks});
     if (rounded)
         make_rounded(x, k, block);
     uint16_t *h = malloc(sizeof *h * (size_t)k);
@@ -638,7 +638,7 @@ static void check_rounded_rows(int k, int columns, int block, int bits, bool bf1
         h[i] = f32_to_bf16(x[i]);
     struct pack_quantized shape = {k, columns, block, bits, false};
     void *packed = aligned_alloc(64, (pack_quantized_size(&shape) + 63) / 64 * 64);
-    pack_quantized(packed, &shape, q, 1, k, scale, NULL, 1, blocks);
+    pack_quantized(packed, &shape, &(struct quantized_source){q, 1, k, scale, NULL, 1, blocks});
     float *work = malloc(sizeof *work * (size_t)(WEIGHT_ONLY_ROWS * weight_only_work(k, block)));
     struct weight_only_row all = {.x = bf16 ? (void *)h : x, .packed = packed, .y = y, .k = k, .columns = columns,
                                   .block = block, .bits = bits, .centre = 5, .bf16 = bf16, .work = work,
@@ -702,7 +702,7 @@ static void test_rounded_row(void **state)
             x[3] = s < 4 ? special[s] : 1000;
             struct pack_quantized shape = {K, COLUMNS, K, bits, false};
             uint8_t packed[64 + 4 * K * COLUMNS] __attribute__((aligned(64)));
-            pack_quantized(packed, &shape, q, 1, K, scale, NULL, 1, 1);
+            pack_quantized(packed, &shape, &(struct quantized_source){q, 1, K, scale, NULL, 1, 1});
             struct weight_only_row row = {
                 .x = x, .packed = packed, .y = y, .k = K, .columns = COLUMNS, .block = K, .bits = bits, .centre = 3,
                 .work = work};

@@ -45,7 +45,7 @@ void dense_exchange(int parts, double *x, double *y, int64_t n);
 /* The sum of x y, or of x's conjugates times y. */
 double complex dense_dot(int parts, const double *x, const double *y, int64_t n, bool conjugate);
 
-/* ---- matrices ---- */
+/* ---- matrices: first elements, pitches and sizes in the order of BLAS, which callers know ---- */
 /* y (cols, rows) = x (rows, cols), or its conjugate. */
 void dense_transpose(int parts, double *y, int64_t y_pitch, const double *x, int64_t x_pitch, int64_t rows,
                      int64_t cols, bool conjugate);

@@ -105,6 +105,11 @@ static double pool_lp(const struct pool_call *v, const double *from, const int64
     return v->p == 2 ? sqrt(sum) : v->p == 1 ? sum : pow(sum, 1 / v->p);
 }
 
+/* Places of an image of the result, and what each tap of their windows sees. */
+struct pooled_places {
+    int64_t first, count, *seen;
+};
+
 /* Where output place p of a channel is stored; the index of the input position `where`. */
 static int64_t pool_place(const struct pool_call *v, int64_t n, int64_t ch, int64_t p)
 {
@@ -115,14 +120,14 @@ static int64_t pool_index(const struct pool_call *v, int64_t n, int64_t ch, int6
     return where < 0 ? -1 : (n * v->x.channels + ch) * v->x.positions + v->index_of[where];
 }
 
-static void pool_plane(struct op_call *c, const struct pool_call *v, const double *data, int64_t n,
-                       int64_t ch, int64_t first, int64_t count, const int64_t *at, pool_fn *fn)
+static void pool_plane(struct op_call *c, const struct pool_call *v, pool_fn *fn, const double *data, int64_t n,
+                       int64_t ch, const struct pooled_places *at)
 {
     struct tensor *y = c->out[0];
     const double *from = data + n * v->x.image + ch * v->x.channel;
-    int64_t to = pool_place(v, n, ch, first), where = -1;
-    for (int64_t p = 0; p < count; p++, to += v->y.pixel) {
-        double value = fn(v, from, at + p, count, &where);
+    int64_t to = pool_place(v, n, ch, at->first), where = -1;
+    for (int64_t p = 0; p < at->count; p++, to += v->y.pixel) {
+        double value = fn(v, from, at->seen + p, at->count, &where);
         if (dtype_is_float(y->dtype))
             dtype_store_f64(y->dtype, y->data, (size_t)to, value);
         else
@@ -158,14 +163,15 @@ static void pool_plane(struct op_call *c, const struct pool_call *v, const doubl
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    static void max_plane_##id(struct op_call *c, const struct pool_call *v, int64_t n, int64_t ch, int64_t first,     \
-                               int64_t count, const int64_t *at)                                                       \
+    static void max_plane_##id(struct op_call *c, const struct pool_call *v, int64_t n, int64_t ch,                    \
+                               const struct pooled_places *at)                                                         \
     {                                                                                                                  \
         T best[PANEL], *y = c->out[0]->data;                                                                           \
         I where[PANEL];                                                                                                \
-        int64_t *index = wants_result(c, 1) ? c->out[1]->data : NULL, to = pool_place(v, n, ch, first);                \
-        max_panel_##id(v, (const T *)c->in[0]->data + n * v->x.image + ch * v->x.channel, at, count, best, where);     \
-        for (int64_t p = 0; p < count; p++, to += v->y.pixel) {                                                        \
+        const T *from = (const T *)c->in[0]->data + n * v->x.image + ch * v->x.channel;                                \
+        int64_t *index = wants_result(c, 1) ? c->out[1]->data : NULL, to = pool_place(v, n, ch, at->first);            \
+        max_panel_##id(v, from, at->seen, at->count, best, where);                                                     \
+        for (int64_t p = 0; p < at->count; p++, to += v->y.pixel) {                                                    \
             y[to] = best[p];                                                                                           \
             if (index)                                                                                                 \
                 index[to] = pool_index(v, n, ch, where[p]);                                                            \
@@ -200,22 +206,22 @@ static bool pool(struct op_call *c, struct work *w, pool_fn *fn)
     v.taps = window_taps(&v.window);
     v.index_of = index_order(w, &v.window, attr_int(c->attrs, "storage_order", 0) != 0);
     int64_t block = v.y.positions < PANEL ? v.y.positions : PANEL;
-    int64_t *at = WORK(w, int64_t, v.taps * block);
+    struct pooled_places at = {.seen = WORK(w, int64_t, v.taps * block)};
     const bool typed = fn == pool_max && v.x.positions <= INT32_MAX && (x->dtype == DT_F32 || x->dtype == DT_F64);
     double *data = typed ? NULL : work_doubles(w, x);
-    if (!at || (!typed && !data) || !v.index_of)
+    if (!at.seen || (!typed && !data) || !v.index_of)
         return false;
-    for (int64_t first = 0; first < v.y.positions; first += block) {
-        int64_t count = v.y.positions - first < block ? v.y.positions - first : block;
-        window_positions(&v.window, first, count, at);
+    for (; at.first < v.y.positions; at.first += block) {
+        at.count = v.y.positions - at.first < block ? v.y.positions - at.first : block;
+        window_positions(&v.window, at.first, at.count, at.seen);
         for (int64_t n = 0; n < v.y.n; n++)
             for (int64_t ch = 0; ch < v.y.channels; ch++)
                 if (!typed)
-                    pool_plane(c, &v, data, n, ch, first, count, at, fn);
+                    pool_plane(c, &v, fn, data, n, ch, &at);
                 else if (x->dtype == DT_F32)
-                    max_plane_DT_F32(c, &v, n, ch, first, count, at);
+                    max_plane_DT_F32(c, &v, n, ch, &at);
                 else
-                    max_plane_DT_F64(c, &v, n, ch, first, count, at);
+                    max_plane_DT_F64(c, &v, n, ch, &at);
     }
     return true;
 }

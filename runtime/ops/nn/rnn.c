@@ -101,6 +101,8 @@ struct layer {
     struct rnn_activation act[2 * MAX_ACTIVATIONS];
     double *r, *bias, *peephole; /* as the operands lie; NULL: zeros */
     double *gate, *scratch;      /* gates * hidden and hidden */
+    double *projected;           /* of one direction: products of the inputs, all steps and sequences */
+    step_fn *step;
 };
 
 static double activate(const struct layer *l, int dir, int which, double x)
@@ -351,8 +353,7 @@ static void round_state(double *h, int64_t n)
 }
 
 /* Runs sequence b in one direction from state h, c at its end, writing y. */
-static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t b, int64_t length,
-                         const double *projected, double *h, double *cell, double *y)
+static void run_sequence(const struct layer *l, int dir, int64_t b, int64_t length, double *h, double *cell, double *y)
 {
     bool backwards = l->reverse || dir == 1;
     for (int64_t s = 0; s < length; s++) {
@@ -361,7 +362,7 @@ static void run_sequence(const struct layer *l, step_fn *step, int dir, int64_t 
         int64_t to = l->by_batch ? row * l->ndir + dir : (t * l->ndir + dir) * l->batch + b;
         if (l->round_state) /* an LSTM's step reads it in products only */
             round_state(h, l->hidden);
-        step(l, dir, projected + row * l->gates * l->hidden, h, cell);
+        l->step(l, dir, l->projected + row * l->gates * l->hidden, h, cell);
         memcpy(y + to * l->hidden, h, (size_t)l->hidden * sizeof *h);
     }
 }
@@ -406,18 +407,19 @@ static bool run_layer(struct op_call *c, struct work *w)
         return false;
     int64_t states = l.ndir * l.batch * l.hidden, rows = l.gates * l.hidden;
     double *x = work_doubles(w, c->in[0]), *weight = work_doubles(w, c->in[1]);
-    double *projected = WORK(w, double, l.steps *l.batch *rows);
+    l.step = cell->step;
+    l.projected = WORK(w, double, l.steps *l.batch *rows);
     double *y = WORK(w, double, l.steps *states);
-    if (!x || !weight || !projected || !y || !work_optional(c, w, 5, &h) ||
+    if (!x || !weight || !l.projected || !y || !work_optional(c, w, 5, &h) ||
         (c->op == OP_lstm && !work_optional(c, w, 6, &state)) ||
         (!h && !(h = WORK(w, double, states))) || (!state && !(state = WORK(w, double, states))))
         return false;
     for (int dir = 0; dir < l.ndir; dir++) {
-        if (!project(w, &l, x, weight + dir * rows * l.inputs, projected))
+        if (!project(w, &l, x, weight + dir * rows * l.inputs, l.projected))
             return false;
         for (int64_t b = 0; b < l.batch; b++) {
             int64_t at = state_at(&l, dir, b);
-            run_sequence(&l, cell->step, dir, b, length_of(c, &l, b), projected, h + at, state + at, y);
+            run_sequence(&l, dir, b, length_of(c, &l, b), h + at, state + at, y);
         }
     }
     double *results[] = {y, h, state};

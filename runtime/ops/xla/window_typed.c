@@ -298,10 +298,17 @@ static int64_t tap_place(const struct window_frame *f, int rank, const int64_t *
     return at;
 }
 
-/* The elements kept of one window's lanes, and where. False: the window has no element. */
+/* The elements kept of one window's lanes, and where. */
+struct kept_lanes {
+    keep_fn keep;
+    int64_t lanes;
+    float *v;
+    int32_t *where;
+};
+
+/* False: the window has no element. */
 static bool keep_of_window(const struct window_frame *f, int rank, const int64_t *window,
-                           const struct tensor *x, const int64_t *strides, int64_t lanes,
-                           keep_fn keep, float *kept, int32_t *where)
+                           const struct tensor *x, const int64_t *strides, const struct kept_lanes *k)
 {
     int64_t tap[MAX_RANK] = {0};
     bool any = false;
@@ -311,12 +318,12 @@ static bool keep_of_window(const struct window_frame *f, int rank, const int64_t
             continue;
         const float *row = (const float *)x->data + at;
         if (any) {
-            keep(row, at, lanes, kept, where);
+            k->keep(row, at, k->lanes, k->v, k->where);
             continue;
         }
-        memcpy(kept, row, sizeof *row * (size_t)lanes);
-        for (int64_t i = 0; i < lanes; i++)
-            where[i] = (int32_t)at;
+        memcpy(k->v, row, sizeof *row * (size_t)k->lanes);
+        for (int64_t i = 0; i < k->lanes; i++)
+            k->where[i] = (int32_t)at;
         any = true;
     } while (next_index(tap, f->size, rank));
     return any;
@@ -326,30 +333,29 @@ static bool keep_of_window(const struct window_frame *f, int rank, const int64_t
 static bool scatter_f32(const struct window_frame *f, enum kernel_convert rounding, enum op select, enum op combine,
                         const struct tensor *x, const struct tensor *source, struct tensor *y, int64_t *room)
 {
-    keep_fn keep = find_keep(select);
+    struct kept_lanes k = {.keep = find_keep(select), .v = (float *)room};
     int64_t window[MAX_RANK] = {0}, strides[MAX_RANK];
-    if (!keep || combine != OP_add || x->dtype != DT_F32 || !no_base(f) ||
+    if (!k.keep || combine != OP_add || x->dtype != DT_F32 || !no_base(f) ||
         tensor_count(x) > INT32_MAX)
         return false;
     bool plain = last_is_plain(f, x);
     int rank = f->rank - plain;
-    int64_t lanes = plain ? x->dims[f->rank - 1] : 1;
-    float *kept = (float *)room;
-    int32_t *where = (int32_t *)(room + lanes);
+    k.lanes = plain ? x->dims[f->rank - 1] : 1;
+    k.where = (int32_t *)(room + k.lanes);
     const float *from = source->data;
     float *sums = y->data;
     dense_strides(x->rank, x->dims, strides);
     if (tensor_count(source) == 0)
         return true;
     do {
-        if (keep_of_window(f, rank, window, x, strides, lanes, keep, kept, where)) {
-            for (int64_t i = 0; i < lanes; i++)
-                kept[i] = sums[where[i] + i] + from[i];
-            round_elements(rounding, kept, lanes);
-            for (int64_t i = 0; i < lanes; i++)
-                sums[where[i] + i] = kept[i];
+        if (keep_of_window(f, rank, window, x, strides, &k)) {
+            for (int64_t i = 0; i < k.lanes; i++)
+                k.v[i] = sums[k.where[i] + i] + from[i];
+            round_elements(rounding, k.v, k.lanes);
+            for (int64_t i = 0; i < k.lanes; i++)
+                sums[k.where[i] + i] = k.v[i];
         }
-        from += lanes;
+        from += k.lanes;
     } while (next_index(window, source->dims, rank));
     return true;
 }
