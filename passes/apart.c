@@ -16,11 +16,6 @@
 enum { MAX_ROWS = 32 }; /* of the product: with more, convolutions of images with channels last are as fast */
 enum { MAX_RESULTS = 12, MOST_ROWS = 256, MIN_CHANNELS = 8 }; /* where windows overlap, of which sums are made */
 
-struct apart {
-    const struct options *o;
-    struct diag *d;
-};
-
 /* Of one group, with constant weights and an image whose number alone may be unknown. */
 static bool is_plain(const struct node *n)
 {
@@ -141,7 +136,7 @@ static struct value *summed(struct node *n, struct value *product, struct diag *
 
 static bool visit(struct node *n, void *user)
 {
-    struct apart *p = user;
+    struct rewriter *p = user;
     if (n->op != OP_conv_transpose || !is_plain(n))
         return true;
     bool beside = side_by_side(n);
@@ -160,6 +155,6 @@ static bool visit(struct node *n, void *user)
 
 bool pass_apart(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct apart p = {o, d};
+    struct rewriter p = {g, o, d};
     return o->strict_target || for_each_node(g->main, visit, &p);
 }

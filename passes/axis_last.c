@@ -6,12 +6,6 @@
 
 enum { MOST_BEHIND = 7, LEAST_ALONG = 8, LEAST_ELEMENTS = 4096 };
 
-struct axis_last {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 /* The axis of a node that gains, or -1. */
 static int turned_axis(const struct node *n)
 {
@@ -39,7 +33,7 @@ static int turned_axis(const struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct axis_last *p = user;
+    struct rewriter *p = user;
     int axis = turned_axis(n);
     if (axis < 0)
         return true;
@@ -61,6 +55,15 @@ static bool visit(struct node *n, void *user)
 
 bool pass_axis_last(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct axis_last p = {g, o, d};
-    return o->strict_target || for_each_node(g->main, visit, &p);
+    struct rewriter p = {g, o, d};
+    int before = g->next_node;
+    if (o->strict_target)
+        return true;
+    if (!for_each_node(g->main, visit, &p))
+        return false;
+    if (g->next_node != before) { /* transposes of what several nodes read */
+        merge_common(g);
+        remove_dead(g);
+    }
+    return true;
 }

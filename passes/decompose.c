@@ -174,14 +174,9 @@ static bool demand_ranks(struct graph *g, struct node *n, struct diag *d)
            infer_types(g, d);
 }
 
-struct state {
-    const struct options *o;
-    struct diag *d;
-};
-
 static bool visit(struct node *n, void *user)
 {
-    struct state *s = user;
+    struct rewriter *s = user;
     struct graph *g = n->parent->graph;
     if (n->op == OP_batch_norm)
         return split_batch_norm(g, n, s->o, s->d);
@@ -195,13 +190,13 @@ static bool visit(struct node *n, void *user)
 
 static bool visit_bias(struct node *n, void *user)
 {
-    struct state *s = user;
+    struct rewriter *s = user;
     return n->op == OP_conv || n->op == OP_conv_transpose ? split_bias(n->parent->graph, n, s->d)
                                                           : true;
 }
 
 bool pass_decompose(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct state s = {o, d};
+    struct rewriter s = {g, o, d};
     return for_each_node(g->main, visit, &s) && for_each_node(g->main, visit_bias, &s);
 }

@@ -19,18 +19,12 @@
 
 enum { N, DEPTH, HEIGHT, WIDTH, CHANNELS, RANK }; /* dims of a volume */
 
-struct depth {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 struct depth_window { /* along the depth */
     int64_t in, out, taps, stride, dilation, begin, end;
 };
 
 /* Of volumes whose depths are that dim. */
-static struct depth_window window_along(struct depth *p, const struct node *n, int depth, int64_t taps)
+static struct depth_window window_along(struct rewriter *p, const struct node *n, int depth, int64_t taps)
 {
     struct depth_window w = {.in = n->in[0]->type.dims[depth],
                        .out = n->out[0]->type.dims[depth],
@@ -43,7 +37,7 @@ static struct depth_window window_along(struct depth *p, const struct node *n, i
     return w;
 }
 
-static struct depth_window window_of(struct depth *p, const struct node *n, int64_t taps)
+static struct depth_window window_of(struct rewriter *p, const struct node *n, int64_t taps)
 {
     return window_along(p, n, DEPTH, taps);
 }
@@ -64,7 +58,7 @@ static bool known_weights(const struct type *w)
 /* ---- emitting ---- */
 
 /* `images` of the given dims, and back to volumes of so many depths. */
-static struct value *images(struct depth *p, struct node *at, struct value *x)
+static struct value *images(struct rewriter *p, struct node *at, struct value *x)
 {
     struct builder b = builder_before(at, p->d);
     if (!x)
@@ -74,7 +68,7 @@ static struct value *images(struct depth *p, struct node *at, struct value *x)
     return b_reshape_to(&b, x, (int64_t[]){n, v[HEIGHT], v[WIDTH], v[CHANNELS]}, 4);
 }
 
-static struct value *volumes(struct depth *p, struct node *at, struct value *x, dim_t n,
+static struct value *volumes(struct rewriter *p, struct node *at, struct value *x, dim_t n,
                              int64_t depths)
 {
     struct builder b = builder_before(at, p->d);
@@ -85,7 +79,7 @@ static struct value *volumes(struct depth *p, struct node *at, struct value *x, 
 }
 
 /* Every step-th of `count` depths from `first` on. */
-static struct value *depths(struct depth *p, struct node *at, struct value *x, int64_t first,
+static struct value *depths(struct rewriter *p, struct node *at, struct value *x, int64_t first,
                             int64_t count, int64_t step)
 {
     struct builder b = builder_before(at, p->d);
@@ -98,7 +92,7 @@ static struct value *depths(struct depth *p, struct node *at, struct value *x, i
 }
 
 /* Zeros before and after the depths; negative numbers crop. */
-static struct value *padded(struct depth *p, struct node *at, struct value *x, int64_t begin,
+static struct value *padded(struct rewriter *p, struct node *at, struct value *x, int64_t begin,
                             int64_t end)
 {
     struct builder b = builder_before(at, p->d);
@@ -108,14 +102,14 @@ static struct value *padded(struct depth *p, struct node *at, struct value *x, i
 }
 
 /* What tap `tap` of the window sees, for every depth of the result. */
-static struct value *seen(struct depth *p, struct node *at, struct value *x, const struct depth_window *w,
+static struct value *seen(struct rewriter *p, struct node *at, struct value *x, const struct depth_window *w,
                           int64_t tap)
 {
     return depths(p, at, x, tap * w->dilation, w->out, w->stride);
 }
 
 /* The channels of all taps side by side. */
-static struct value *side_by_side(struct depth *p, struct node *at, struct value *x,
+static struct value *side_by_side(struct rewriter *p, struct node *at, struct value *x,
                                   const struct depth_window *w)
 {
     struct builder b = builder_before(at, p->d);
@@ -129,7 +123,7 @@ static struct value *side_by_side(struct depth *p, struct node *at, struct value
 }
 
 /* The node's attributes without those of the depth. */
-static struct attrs flat_attributes(struct depth *p, const struct node *n)
+static struct attrs flat_attributes(struct rewriter *p, const struct node *n)
 {
     static const char *const lists[] = {"strides", "dilations", "kernel_shape", "output_padding",
                                         "lhs_dilation"};
@@ -146,7 +140,7 @@ static struct attrs flat_attributes(struct depth *p, const struct node *n)
     return as;
 }
 
-static struct value *like(struct depth *p, struct node *n, struct value *x, struct value *w,
+static struct value *like(struct rewriter *p, struct node *n, struct value *x, struct value *w,
                           const struct attrs *as)
 {
     struct builder b = builder_before(n, p->d);
@@ -162,7 +156,7 @@ static struct value *like(struct depth *p, struct node *n, struct value *x, stru
  * Constant weights (a, b, taps, filter) as (a, places * b, filter) or, of transposed ones,
  * (places * a, phases * b, filter): place q and phase f take tap[q * phases + f].
  */
-static struct value *arranged(struct depth *p, const struct value *w, const int64_t *tap,
+static struct value *arranged(struct rewriter *p, const struct value *w, const int64_t *tap,
                               int64_t places, int64_t phases, bool transposed)
 {
     const struct tensor *t = w->constant;
@@ -185,7 +179,7 @@ static struct value *arranged(struct depth *p, const struct value *w, const int6
     return constant_new(p->g, &made, w->name);
 }
 
-static struct value *dense_weights(struct depth *p, struct node *n, struct value *w)
+static struct value *dense_weights(struct rewriter *p, struct node *n, struct value *w)
 {
     struct builder b = builder_before(n, p->d);
     const dim_t *v = w->type.dims;
@@ -198,7 +192,7 @@ static struct value *dense_weights(struct depth *p, struct node *n, struct value
     return b_reshape_to(&b, transposed, (int64_t[]){v[0], v[2] * v[1], v[3], v[4]}, 4);
 }
 
-static bool convolve(struct depth *p, struct node *n)
+static bool convolve(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     struct value *w = n->in[1];
@@ -236,7 +230,7 @@ struct depth_phases {
 };
 
 /* (number, q, height, width, f, channels). */
-static struct value *transposed_phases(struct depth *p, struct node *n, const struct attrs *as,
+static struct value *transposed_phases(struct rewriter *p, struct node *n, const struct attrs *as,
                                        const struct depth_phases *v)
 {
     struct builder b = builder_before(n, p->d);
@@ -256,7 +250,7 @@ static struct value *transposed_phases(struct depth *p, struct node *n, const st
 }
 
 /* All phases: those with one tap more come first, and where others have none they are zeros. */
-static struct value *all_phases(struct depth *p, struct node *n, int64_t stride, int64_t out)
+static struct value *all_phases(struct rewriter *p, struct node *n, int64_t stride, int64_t out)
 {
     struct builder b = builder_before(n, p->d);
     enum { PHASES = 4 };
@@ -277,7 +271,7 @@ static struct value *all_phases(struct depth *p, struct node *n, int64_t stride,
     return b_2(&b, OP_pad, y[0], constant_i64s(p->g, zeros, 12));
 }
 
-static bool convolve_transposed(struct depth *p, struct node *n)
+static bool convolve_transposed(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     int64_t stride = attr_int_at(&n->attrs, "strides", 0, 1), begin = attr_int_at(&n->attrs, "pads", 0, 0);
@@ -314,7 +308,7 @@ static bool pools_along(const struct depth_window *d)
 }
 
 /* Of images, channels last, whose rows are the depths. */
-static struct attrs attributes_along(struct depth *p, const struct node *n, const struct depth_window *d)
+static struct attrs attributes_along(struct rewriter *p, const struct node *n, const struct depth_window *d)
 {
     struct arena *a = &p->g->arena;
     struct attrs along = attrs_copy(a, &n->attrs);
@@ -329,7 +323,7 @@ static struct attrs attributes_along(struct depth *p, const struct node *n, cons
 
 /* Channels first, as pass layout leaves a pool that nothing follows: no element moves. Along the depth a plane's
  * places are the channels, and depths of channels are those of the pictures. */
-static bool pool_planes(struct depth *p, struct node *n)
+static bool pool_planes(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     enum { FIRST_CHANNELS = 1, FIRST_DEPTH = 2, FIRST_HEIGHT = 3, FIRST_WIDTH = 4 };
@@ -351,7 +345,7 @@ static bool pool_planes(struct depth *p, struct node *n)
     return node_replace(n, x ? b_reshape_to(&b, x, whole, RANK) : NULL);
 }
 
-static bool pool(struct depth *p, struct node *n)
+static bool pool(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     struct depth_window d = window_of(p, n, attr_int_at(&n->attrs, "kernel_shape", 0, 1));
@@ -383,7 +377,7 @@ static bool is_split(const struct value *v)
 
 /* An operand of an elementwise operator over volumes of that type, as one over images; NULL when it
  * does not broadcast over them. */
-static struct value *flat_operand(struct depth *p, struct node *n, struct value *v)
+static struct value *flat_operand(struct rewriter *p, struct node *n, struct value *v)
 {
     const struct type *y = &n->out[0]->type;
     if (is_split(v))
@@ -405,7 +399,7 @@ static struct value *flat_operand(struct depth *p, struct node *n, struct value 
     return constant_new(p->g, &same, v->name);
 }
 
-static bool follow(struct depth *p, struct node *n)
+static bool follow(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     struct value *in[8];
@@ -429,7 +423,7 @@ static bool follow(struct depth *p, struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct depth *p = user;
+    struct rewriter *p = user;
     bool weights = n->op == OP_conv || n->op == OP_conv_transpose;
     if (op_infos[n->op].flags & OPF_ELEMENTWISE)
         return follow(p, n);
@@ -450,7 +444,7 @@ static bool visit(struct node *n, void *user)
 
 bool pass_depth(struct graph *g, const struct options *o, struct diag *d)
 {
-    if (!for_each_node(g->main, visit, &(struct depth){g, o, d}))
+    if (!for_each_node(g->main, visit, &(struct rewriter){g, o, d}))
         return false;
     remove_dead(g); /* volumes that nobody reads */
     return true;

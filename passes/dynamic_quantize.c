@@ -8,19 +8,13 @@
  */
 #include "passes/rewrite.h"
 
-struct expander {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
-static struct value *number(struct expander *e, double v)
+static struct value *number(struct rewriter *e, double v)
 {
     return constant_scalar(e->g, DT_F32, v);
 }
 
 /* The greatest or least element of x, of rank 0. */
-static struct value *extreme(struct expander *e, struct node *at, enum op reduce)
+static struct value *extreme(struct rewriter *e, struct node *at, enum op reduce)
 {
     struct builder b = builder_before(at, e->d);
     struct attrs attrs = {0};
@@ -28,7 +22,7 @@ static struct value *extreme(struct expander *e, struct node *at, enum op reduce
     return b_op(&b, reduce, at->in, 1, &attrs);
 }
 
-static struct value *scale_of(struct expander *e, struct node *at, struct value *low,
+static struct value *scale_of(struct rewriter *e, struct node *at, struct value *low,
                               struct value *high)
 {
     struct builder b = builder_before(at, e->d);
@@ -39,7 +33,7 @@ static struct value *scale_of(struct expander *e, struct node *at, struct value 
     return some ? b_op(&b, OP_where, in, 3, NULL) : NULL;
 }
 
-static struct value *zero_of(struct expander *e, struct node *at, struct value *low,
+static struct value *zero_of(struct rewriter *e, struct node *at, struct value *low,
                              struct value *scale)
 {
     struct builder b = builder_before(at, e->d);
@@ -51,14 +45,14 @@ static struct value *zero_of(struct expander *e, struct node *at, struct value *
 }
 
 /* Whole numbers as u8: those outside saturate. */
-static struct value *stored(struct expander *e, struct node *at, struct value *v)
+static struct value *stored(struct rewriter *e, struct node *at, struct value *v)
 {
     struct builder b = builder_before(at, e->d);
     struct value *in[] = {v, number(e, 1), constant_scalar(e->g, DT_U8, 0)};
     return v ? b_op(&b, OP_quantize_linear, in, 3, NULL) : NULL;
 }
 
-static bool expand(struct expander *e, struct node *n)
+static bool expand(struct rewriter *e, struct node *n)
 {
     struct builder b = builder_before(n, e->d);
     if (n->in[0]->type.dtype != DT_F32)
@@ -87,12 +81,12 @@ static bool expand(struct expander *e, struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct expander *e = user;
+    struct rewriter *e = user;
     return n->op != OP_dynamic_quantize_linear || expand(e, n);
 }
 
 bool pass_dynamic_quantize(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct expander e = {g, o, d};
+    struct rewriter e = {g, o, d};
     return o->strict_target || for_each_node(g->main, visit, &e);
 }

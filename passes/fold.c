@@ -385,8 +385,8 @@ static struct node *fold_node(struct folder *f, struct node *n)
         int64_t growth;
         double work = 0;
         if (used(n) && operands_constant(n) && !too_large(n, &growth) && (work = work_of(n)) <= f->work &&
-            f->growth + growth <= MAX_GROWTH && !quantize_wants(f->o, n) &&
-            !weight_only_wants(f->o, n)) {
+            f->growth + growth <= MAX_GROWTH && !is_integer_weight(f->o, n) &&
+            !is_weight_only_weight(f->o, n)) {
             f->growth += growth;
             f->work -= work;
             if (!evaluate(f, n))

@@ -210,15 +210,9 @@ static bool dft(struct graph *g, struct node *n, const struct options *o, struct
     return node_replace(n, bins ? in_type(n, swapped(n, bins, axis, rank, d), y->dtype, d) : NULL);
 }
 
-struct fourier_walk {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 static bool visit(struct node *n, void *user)
 {
-    struct fourier_walk *w = user;
+    struct rewriter *w = user;
     return n->op == OP_stft  ? stft(w->g, n, w->o, w->d)
            : n->op == OP_dft ? dft(w->g, n, w->o, w->d)
                              : true;
@@ -226,5 +220,5 @@ static bool visit(struct node *n, void *user)
 
 bool pass_fourier(struct graph *g, const struct options *o, struct diag *d)
 {
-    return for_each_node(g->main, visit, &(struct fourier_walk){g, o, d});
+    return for_each_node(g->main, visit, &(struct rewriter){g, o, d});
 }

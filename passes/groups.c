@@ -13,12 +13,6 @@
 enum { MAX_MULTIPLIER = 8 }; /* above it the groups are products worth their while */
 enum { MAX_GROUPS = 64 };
 
-struct splitter {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 struct grouped {
     int rank;
     int64_t channels, results, groups; /* results: all */
@@ -42,7 +36,7 @@ static bool is_grouped(const struct node *n, struct grouped *c)
 /* ---- channel multipliers ---- */
 
 /* Channel c of x in places c m to c m + m - 1. */
-static struct value *repeated(struct splitter *p, struct node *n, const struct grouped *c, int64_t m)
+static struct value *repeated(struct rewriter *p, struct node *n, const struct grouped *c, int64_t m)
 {
     struct builder b = builder_before(n, p->d);
     int64_t apart[MAX_RANK + 1] = {0}, times[MAX_RANK + 1], together[MAX_RANK] = {0}; /* 0 keeps a dim */
@@ -55,7 +49,7 @@ static struct value *repeated(struct splitter *p, struct node *n, const struct g
     return y ? b_reshape_to(&b, y, together, c->rank) : NULL;
 }
 
-static bool multiply_channels(struct splitter *p, struct node *n, const struct grouped *c)
+static bool multiply_channels(struct rewriter *p, struct node *n, const struct grouped *c)
 {
     int64_t m = c->results / c->channels;
     struct value *x = repeated(p, n, c, m);
@@ -70,7 +64,7 @@ static bool multiply_channels(struct splitter *p, struct node *n, const struct g
 /* ---- wide groups ---- */
 
 /* Places from..to along an axis; of a constant's first axis, in its memory. */
-static struct value *part(struct splitter *p, struct node *n, struct value *v, int axis, int64_t from, int64_t to)
+static struct value *part(struct rewriter *p, struct node *n, struct value *v, int axis, int64_t from, int64_t to)
 {
     struct builder b = builder_before(n, p->d);
     b.name = NULL;
@@ -98,7 +92,7 @@ static bool splits(const struct node *n, const struct grouped *c)
            (!sums || (sums->constant && sums->type.rank == 1 && sums->type.dims[0] == c->results));
 }
 
-static bool convolve_each(struct splitter *p, struct node *n, const struct grouped *c)
+static bool convolve_each(struct rewriter *p, struct node *n, const struct grouped *c)
 {
     struct builder b = builder_before(n, p->d);
     struct value *results[MAX_GROUPS];
@@ -122,7 +116,7 @@ static bool convolve_each(struct splitter *p, struct node *n, const struct group
 
 static bool visit(struct node *n, void *user)
 {
-    struct splitter *p = user;
+    struct rewriter *p = user;
     struct grouped c;
     if (!convolves(n) || !is_grouped(n, &c))
         return true;
@@ -136,6 +130,6 @@ static bool visit(struct node *n, void *user)
 
 bool pass_groups(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct splitter p = {g, o, d};
+    struct rewriter p = {g, o, d};
     return for_each_node(g->main, visit, &p);
 }

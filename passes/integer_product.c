@@ -240,7 +240,7 @@ const struct node *dequantized(const struct value *v)
     return f32 && is_8bit(n->in[0]) && attr_int(&n->attrs, "block_size", 0) == 0 ? n : NULL;
 }
 
-bool quantize_wants(const struct options *o, const struct node *n)
+bool is_integer_weight(const struct options *o, const struct node *n)
 {
     if (o->opt_level == 0 || o->strict_target || n->op != OP_dequantize_linear ||
         !dequantized(n->out[0]) || !n->out[0]->uses)

@@ -211,7 +211,7 @@ static bool convert_image(struct layout_pass *y, struct node *n)
     if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
         return true; /* indices count in the model's order */
     bool unmoved =
-        n->op == OP_depth_to_space || n->op == OP_space_to_depth || norms_wants(n) || lone_pool(y, n);
+        n->op == OP_depth_to_space || n->op == OP_space_to_depth || is_norm_of_rows(n) || lone_pool(y, n);
     if (unmoved && !twin_of(y, n->in[0]))
         return true;
     struct value *in[8];

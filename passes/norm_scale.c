@@ -14,12 +14,6 @@
 
 enum { MAX_READERS = 8, MAX_VIEWS = 4 };
 
-struct norm_scale {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 /* The products of a normalisation, and the views that they read it through. */
 struct norm_readers {
     int64_t row; /* elements that are normalised together: the last dim */
@@ -142,7 +136,7 @@ static int added_bias(const struct value *y, struct node **add)
 }
 
 /* v + columns, which all that reads v reads instead. */
-static bool add_after(struct norm_scale *p, struct value *v, const double *columns, int64_t n)
+static bool add_after(struct rewriter *p, struct value *v, const double *columns, int64_t n)
 {
     struct builder b = builder_before(v->def->next, p->d);
     struct value *y = b_add(&b, v, constant_floats(p->g, DT_F32, 1, &n, columns, NULL));
@@ -159,7 +153,7 @@ static bool add_after(struct norm_scale *p, struct value *v, const double *colum
 }
 
 /* The product takes scaled weights; columns: what the bias comes to, or NULL. */
-static bool scale_product(struct norm_scale *p, struct node *n, const double *scale, const double *columns)
+static bool scale_product(struct rewriter *p, struct node *n, const double *scale, const double *columns)
 {
     struct value *old = n->in[1], *y = n->out[0], *weights = constant_scaled(p->g, old, axis_of_rows(n), scale);
     int64_t width = y->type.dims[y->type.rank - 1];
@@ -185,7 +179,7 @@ static bool scale_product(struct norm_scale *p, struct node *n, const double *sc
 
 static bool visit(struct node *n, void *user)
 {
-    struct norm_scale *p = user;
+    struct rewriter *p = user;
     struct norm_readers c = {0};
     if (!is_scaled_norm(n, &c) || !find_readers(n->out[0], n->parent, &c) || !c.nproducts)
         return true;
@@ -211,5 +205,5 @@ static bool visit(struct node *n, void *user)
 /* On a CPU scale and bias cost nothing beside reading and writing the row. */
 bool pass_norm_scale(struct graph *g, const struct options *o, struct diag *d)
 {
-    return !o->strict_target || for_each_node(g->main, visit, &(struct norm_scale){g, o, d});
+    return !o->strict_target || for_each_node(g->main, visit, &(struct rewriter){g, o, d});
 }

@@ -8,12 +8,6 @@
 
 enum { LONGEST = 1 << 20 }; /* row */
 
-struct norms {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 /* Elements of a channel; 0 when they are not known. */
 static int64_t pixels_of(const struct type *x)
 {
@@ -39,7 +33,7 @@ static int64_t row_of(const struct node *n)
     return __builtin_mul_overflow(channels / groups, pixels, &row) ? 0 : row;
 }
 
-bool norms_wants(const struct node *n)
+bool is_norm_of_rows(const struct node *n)
 {
     if (n->op != OP_instance_norm && n->op != OP_group_norm)
         return false;
@@ -52,7 +46,7 @@ bool norms_wants(const struct node *n)
     return !attr_int(&n->attrs, "channels_last", 0) && row > 0 && row <= LONGEST;
 }
 
-static bool by_rows(struct norms *p, struct node *n)
+static bool by_rows(struct rewriter *p, struct node *n)
 {
     struct builder b = builder_before(n, p->d);
     const struct type *x = &n->in[0]->type;
@@ -74,10 +68,10 @@ static bool by_rows(struct norms *p, struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    return !norms_wants(n) || by_rows(user, n);
+    return !is_norm_of_rows(n) || by_rows(user, n);
 }
 
 bool pass_norms(struct graph *g, const struct options *o, struct diag *d)
 {
-    return for_each_node(g->main, visit, &(struct norms){g, o, d});
+    return for_each_node(g->main, visit, &(struct rewriter){g, o, d});
 }

@@ -4,11 +4,6 @@
  */
 #include "passes/rewrite.h"
 
-struct outer {
-    const struct options *o;
-    struct diag *d;
-};
-
 static bool is_outer(const struct node *n)
 {
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
@@ -26,7 +21,7 @@ static bool is_plain(const struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct outer *p = user;
+    struct rewriter *p = user;
     if (!is_plain(n) || !is_outer(n))
         return true;
     why(p->o, n, "outer.mul", "one term a sum: a multiplication");
@@ -36,6 +31,6 @@ static bool visit(struct node *n, void *user)
 
 bool pass_outer(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct outer p = {o, d};
+    struct rewriter p = {g, o, d};
     return o->strict_target || for_each_node(g->main, visit, &p);
 }

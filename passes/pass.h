@@ -19,18 +19,20 @@ struct pass {
 extern const struct pass passes[];
 extern const int npasses;
 
-/* Whether a dequantised constant stays what it is until pass quantize has seen the product that
- * reads it. */
-bool quantize_wants(const struct options *o, const struct node *n);
-
 /* Refuses tensors and loops that no machine can hold or end (limits.c). Needs types. */
 bool limits_check(struct graph *g, struct diag *d);
 
-/* The same of pass weight_only. */
-bool weight_only_wants(const struct options *o, const struct node *n);
-
-/* Whether pass norms takes a normalisation of images, unless its channels lie last. */
-bool norms_wants(const struct node *n);
+/*
+ * Patterns that a pass leaves as they are, since a later one rewrites them whole. Each is a predicate of the graph as it
+ * stands, which both passes read: nothing is rewritten on the promise of another pass, and nothing is taken back.
+ */
+/* A dequantised constant that products of integers read (integer_product.c): pass fold keeps it for pass quantize, */
+bool is_integer_weight(const struct options *o, const struct node *n);
+/* or for pass weight_only (weight_only.c). */
+bool is_weight_only_weight(const struct options *o, const struct node *n);
+/* A normalisation that is one of rows with channels first (norms.c): pass layout keeps it for pass norms, unless channels
+ * lie last there anyway. */
+bool is_norm_of_rows(const struct node *n);
 
 /* Refuses a --keep-fp32 that matches no node of the graph as it was imported (autocast.c). */
 bool keep_fp32_check(struct graph *g, const struct options *o, struct diag *d);

@@ -17,12 +17,6 @@
 
 #include <math.h>
 
-struct quantizer {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 static const struct value *operand(const struct node *n, int i)
 {
     return i < n->nin ? n->in[i] : NULL;
@@ -30,13 +24,13 @@ static const struct value *operand(const struct node *n, int i)
 
 /* ---- the product ---- */
 
-static struct value *one(struct quantizer *q)
+static struct value *one(struct rewriter *q)
 {
     return constant_scalar(q->g, DT_F32, 1);
 }
 
 /* sums * factor of their channel, in f32. */
-static struct value *emit_scaled(struct quantizer *q, struct node *at, struct value *sums,
+static struct value *emit_scaled(struct rewriter *q, struct node *at, struct value *sums,
                                  const struct integer_product *p, const float *factor)
 {
     struct builder b = builder_before(at, q->d);
@@ -51,7 +45,7 @@ static struct value *emit_scaled(struct quantizer *q, struct node *at, struct va
 
 /* Scale of the rows times scales of the weights, divided by `over`; NULL when they are not known or
  * not one per channel. */
-static float *factors_of(struct quantizer *q, const struct value *x_scale,
+static float *factors_of(struct rewriter *q, const struct value *x_scale,
                          const struct value *w_scale, float over, int64_t out_channels)
 {
     if (!single_constant(x_scale) || !is_tensor(w_scale) || !w_scale->constant)
@@ -76,7 +70,7 @@ static bool is_depthwise(const struct integer_product *p)
 }
 
 /* The sums of a depthwise convolution, in f32: exact. */
-static struct value *emit_depthwise(struct quantizer *q, struct node *at,
+static struct value *emit_depthwise(struct rewriter *q, struct node *at,
                                     const struct integer_product *p)
 {
     struct builder b = builder_before(at, q->d);
@@ -110,14 +104,14 @@ static bool short_sums(const struct integer_product *p)
 }
 
 /* Depthwise sums in f32: as integers, wide weights would take a second such convolution. */
-static bool sums_in_f32(const struct quantizer *q, const struct integer_product *p)
+static bool sums_in_f32(const struct rewriter *q, const struct integer_product *p)
 {
     return q->o->cast_type != DT_F8E4M3FN && is_depthwise(p) && short_sums(p) &&
            !integer_weights_fit(p);
 }
 
 /* The sums, s32 or f32. */
-static struct value *emit_sums(struct quantizer *q, struct node *at,
+static struct value *emit_sums(struct rewriter *q, struct node *at,
                                const struct integer_product *p)
 {
     return sums_in_f32(q, p) ? emit_depthwise(q, at, p) : emit_integer_product(at, p, q->d);
@@ -138,7 +132,7 @@ static double max_centred(const struct value *x, const struct value *zero)
  * Sums in f32 of the centred operands, when they are exact: every operand has 8 bits and a sign,
  * which bf16 holds as well. NULL with no failure when they are not.
  */
-static struct value *emit_computed(struct quantizer *q, struct node *n, struct value *a,
+static struct value *emit_computed(struct rewriter *q, struct node *n, struct value *a,
                                    struct value *a_zero, struct value *b, struct value *b_zero)
 {
     const double exact = 1 << 24;
@@ -157,7 +151,7 @@ static struct value *emit_computed(struct quantizer *q, struct node *n, struct v
 }
 
 /* What is rounded to integers of 8 bits is no value of the model: --auto-cast all leaves it as it is. */
-static void keep_digits(struct quantizer *q, const struct value *scaled)
+static void keep_digits(struct rewriter *q, const struct value *scaled)
 {
     struct value *sums = scaled->def->in[0];
     if (q->o->auto_cast != CAST_ALL)
@@ -167,7 +161,7 @@ static void keep_digits(struct quantizer *q, const struct value *scaled)
         attr_set_int(&q->g->arena, &sums->def->attrs, "keep_fp32", 1);
 }
 
-static bool convert_computed_qlinear(struct quantizer *q, struct node *n)
+static bool convert_computed_qlinear(struct rewriter *q, struct node *n)
 {
     struct builder b = builder_before(n, q->d);
     if (n->op != OP_qlinear_matmul || !single_constant(n->in[6]) || !single_constant(n->in[7]) ||
@@ -199,7 +193,7 @@ static void replace_casts(struct value *sums, struct value *with)
         value_replace(u->node->out[0], with); /* the casts are dead */
 }
 
-static bool convert_computed_integer(struct quantizer *q, struct node *n)
+static bool convert_computed_integer(struct rewriter *q, struct node *n)
 {
     if (!read_in_f32(n->out[0]))
         return true;
@@ -215,7 +209,7 @@ static bool convert_computed_integer(struct quantizer *q, struct node *n)
 
 /* ---- qlinear_conv, qlinear_matmul, conv_integer, matmul_integer ---- */
 
-static bool convert_qlinear(struct quantizer *q, struct node *n)
+static bool convert_qlinear(struct rewriter *q, struct node *n)
 {
     struct builder b = builder_before(n, q->d);
     struct integer_product p;
@@ -267,7 +261,7 @@ static struct node *added_bias(const struct node *n, const struct integer_produc
     return at >= 0 && !known ? add : NULL;
 }
 
-static bool convert_integer(struct quantizer *q, struct node *n)
+static bool convert_integer(struct rewriter *q, struct node *n)
 {
     struct integer_product p;
     if (is_plain(n))
@@ -307,7 +301,7 @@ static bool scales_fit(const struct node *w, int axis)
 }
 
 /* A constant matrix (output channels, k) as (k, out_channels). */
-static struct value *exchanged(struct quantizer *q, const struct value *w)
+static struct value *exchanged(struct rewriter *q, const struct value *w)
 {
     const struct tensor *t = w->constant;
     struct tensor made = *t;
@@ -322,7 +316,7 @@ static struct value *exchanged(struct quantizer *q, const struct value *w)
     return constant_new(q->g, &made, w->name);
 }
 
-static bool convert_dequantized(struct quantizer *q, struct node *n)
+static bool convert_dequantized(struct rewriter *q, struct node *n)
 {
     const struct node *x = dequantized(n->in[0]), *w = dequantized(n->in[1]);
     bool conv = n->op == OP_conv, transposed = attr_int(&n->attrs, "trans_b", 0) != 0;
@@ -354,7 +348,7 @@ static bool same_number(const struct value *a, const struct value *b)
 
 /* quantize_linear(max_pool(dequantize_linear(x))) by one scale and zero point: the greatest of
  * numbers as they are stored. */
-static bool convert_pooled(struct quantizer *q, struct node *n)
+static bool convert_pooled(struct rewriter *q, struct node *n)
 {
     struct node *pool = n->in[0]->def;
     const struct node *x = dequantized(pool->in[0]);
@@ -379,7 +373,7 @@ static int moved_operands(const struct node *n)
 
 /* v quantised like n quantises: before elements are moved, so that bytes are moved, and the
  * producer takes it along. */
-static struct value *emit_early(struct quantizer *q, struct node *n, struct value *v, int depth)
+static struct value *emit_early(struct rewriter *q, struct node *n, struct value *v, int depth)
 {
     struct node *move = v->def;
     int data = move && depth && value_has_one_use(v) && move->parent == n->parent
@@ -399,7 +393,7 @@ static struct value *emit_early(struct quantizer *q, struct node *n, struct valu
     return b_op(&b, move->op, in, move->nin, &move->attrs);
 }
 
-static bool convert_quantize(struct quantizer *q, struct node *n)
+static bool convert_quantize(struct rewriter *q, struct node *n)
 {
     enum { DEPTH = 16 };
     const struct node *move = n->in[0]->def;
@@ -414,7 +408,7 @@ static bool convert_quantize(struct quantizer *q, struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct quantizer *q = user;
+    struct rewriter *q = user;
     switch (n->op) {
     case OP_qlinear_conv:
     case OP_qlinear_matmul:
@@ -435,7 +429,7 @@ static bool visit(struct node *n, void *user)
 
 bool pass_quantize(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct quantizer q = {g, o, d};
+    struct rewriter q = {g, o, d};
     if (o->strict_target)
         return true;
     if (!for_each_node(g->main, visit, &q))

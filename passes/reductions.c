@@ -7,12 +7,6 @@
 
 enum { MAX_LAST = 16, MIN_ROW = 16 };
 
-struct divider {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 /* Whether of results of parts, of one size, there is the result of all; of short types it would be rounded twice. */
 static bool divides(const struct node *n)
 {
@@ -40,7 +34,7 @@ static int first_axes(const struct type *x, const int *axes, int n)
     return first < n && rows > 1 && last <= MAX_LAST && row >= MIN_ROW && row > last ? first : 0;
 }
 
-static struct value *reduce(struct divider *p, struct node *n, struct value *x, const int *axes, int count)
+static struct value *reduce(struct rewriter *p, struct node *n, struct value *x, const int *axes, int count)
 {
     struct builder b = builder_before(n, p->d);
     struct attrs as = {0};
@@ -54,7 +48,7 @@ static struct value *reduce(struct divider *p, struct node *n, struct value *x, 
 
 static bool visit(struct node *n, void *user)
 {
-    struct divider *p = user;
+    struct rewriter *p = user;
     struct builder b = builder_before(n, p->d);
     int axes[MAX_RANK];
     if (!divides(n) || !type_is_static(&n->in[0]->type) || !type_is_static(&n->out[0]->type))
@@ -73,6 +67,6 @@ static bool visit(struct node *n, void *user)
 
 bool pass_reductions(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct divider p = {g, o, d};
+    struct rewriter p = {g, o, d};
     return for_each_node(g->main, visit, &p);
 }

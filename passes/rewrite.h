@@ -8,6 +8,13 @@
 #include "passes/cse.h"
 #include "passes/pass.h"
 
+/* What a visit of nodes needs, in passes that keep nothing else. */
+struct rewriter {
+    struct graph *g;
+    const struct options *o;
+    struct diag *d;
+};
+
 /* Casts of values to one type: each is made once, right after its value, where every reader finds it. */
 struct casts {
     struct value **of; /* by the value's number */

@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-struct weigher {
-    struct graph *g;
-    const struct options *o;
-    struct diag *d;
-};
-
 enum { FEWEST = 1024 }; /* smaller matrices are folded */
 
 static bool few_bits(int dtype)
@@ -55,14 +49,14 @@ static bool only_products(const struct value *v, bool transposes)
     return v->uses != NULL;
 }
 
-bool weight_only_wants(const struct options *o, const struct node *n)
+bool is_weight_only_weight(const struct options *o, const struct node *n)
 {
     return o->opt_level > 0 && !o->strict_target && n->op == OP_dequantize_linear &&
            is_weights(n) && n->out[0]->type.dtype == DT_F32 && only_products(n->out[0], true);
 }
 
 /* The scale or zero point as f32 (blocks, output channels) or, transposed, (output channels, blocks). */
-static struct value *per_block(struct weigher *c, const struct value *v, bool transposed,
+static struct value *per_block(struct rewriter *c, const struct value *v, bool transposed,
                                int64_t blocks, int64_t out_channels)
 {
     const struct tensor *t = v->constant;
@@ -76,7 +70,7 @@ static struct value *per_block(struct weigher *c, const struct value *v, bool tr
     return constant_floats(c->g, DT_F32, 2, dims, x, v->name);
 }
 
-static bool convert_product(struct weigher *c, struct node *n)
+static bool convert_product(struct rewriter *c, struct node *n)
 {
     struct builder b = builder_before(n, c->d);
     struct value *w = n->in[1];
@@ -146,7 +140,7 @@ static struct value *rounded_rows(struct builder *b, struct value *x, int64_t k,
 }
 
 /* weight_only_matmul as a product of floats. */
-static bool expand(struct weigher *c, struct node *n)
+static bool expand(struct rewriter *c, struct node *n)
 {
     struct value *zero = n->nin > 3 ? n->in[3] : NULL, *w = n->in[1];
     if (!n->in[2]->constant || !w->constant)
@@ -188,7 +182,7 @@ static bool expand(struct weigher *c, struct node *n)
 
 static bool visit(struct node *n, void *user)
 {
-    struct weigher *c = user;
+    struct rewriter *c = user;
     if (n->op == OP_weight_only_matmul && c->o->strict_target)
         return expand(c, n);
     if (n->op == OP_matmul && !c->o->strict_target)
@@ -198,7 +192,7 @@ static bool visit(struct node *n, void *user)
 
 bool pass_weight_only(struct graph *g, const struct options *o, struct diag *d)
 {
-    struct weigher c = {g, o, d};
+    struct rewriter c = {g, o, d};
     if (!for_each_node(g->main, visit, &c))
         return false;
     remove_dead(g);
