@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { MAX_ROWS = 32 }; /* of the product: with more, convolutions of images with channels last are as fast */
-enum { MAX_RESULTS = 12, MOST_ROWS = 256, MIN_CHANNELS = 8 }; /* where windows overlap, of which sums are made */
+enum { MAX_RESULTS = 12, MAX_SUMMED_ROWS = 256, MIN_CHANNELS = 8 }; /* where windows overlap, of which sums are made */
 
 /* Of one group, with constant weights and an image whose number alone may be unknown. */
 static bool is_plain(const struct node *n)
@@ -30,11 +30,11 @@ static bool is_plain(const struct node *n)
 }
 
 /* Rows of the product, at most `most` + 1. */
-static int64_t product_rows(const struct type *w, int64_t most)
+static int64_t product_rows(const struct type *w, int64_t max)
 {
     int64_t rows = 1;
     for (int i = 1; i < w->rank; i++)
-        rows = rows > most || w->dims[i] > most ? most + 1 : rows * w->dims[i];
+        rows = rows > max || w->dims[i] > max ? max + 1 : rows * w->dims[i];
     return rows;
 }
 
@@ -63,14 +63,14 @@ static bool overlaps(const struct node *n)
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     const struct attrs *as = &n->attrs;
     if (x->dtype != DT_F32 || w->dims[0] < MIN_CHANNELS || w->dims[1] > MAX_RESULTS ||
-        product_rows(w, MOST_ROWS) > MOST_ROWS || !given(as))
+        product_rows(w, MAX_SUMMED_ROWS) > MAX_SUMMED_ROWS || !given(as))
         return false;
     for (int i = 0; i + 2 < x->rank; i++) {
-        const int64_t most = 1 << 16, stride = attr_int_at(as, "strides", i, 1),
+        const int64_t max = 1 << 16, stride = attr_int_at(as, "strides", i, 1),
                       dilation = attr_int_at(as, "dilations", i, 1),
                       begin = attr_int_at(as, "pads", i, 0), end = attr_int_at(as, "pads", i + x->rank - 2, 0);
-        if (stride < 1 || stride > most || dilation < 1 || dilation > most || begin < 0 || begin > most || end < 0 ||
-            end > most || y->dims[i + 2] > (1 << 24))
+        if (stride < 1 || stride > max || dilation < 1 || dilation > max || begin < 0 || begin > max || end < 0 ||
+            end > max || y->dims[i + 2] > (1 << 24))
             return false;
         const int64_t room = y->dims[i + 2] + begin + end - (w->dims[i + 2] - 1) * dilation - 1;
         if (room < 0 || room / stride + 1 != x->dims[i + 2])

@@ -4,7 +4,7 @@
  */
 #include "passes/rewrite.h"
 
-enum { MOST_BEHIND = 7, LEAST_ALONG = 8, LEAST_ELEMENTS = 4096 };
+enum { MAX_BEHIND = 7, MIN_ALONG = 8, MIN_ELEMENTS = 4096 };
 
 /* The axis of a node that gains, or -1. */
 static int turned_axis(const struct node *n)
@@ -23,11 +23,11 @@ static int turned_axis(const struct node *n)
         bool known = dim_is_const(x->dims[i]);
         if (!known && i >= axis)
             return -1;
-        int64_t size = known && x->dims[i] < LEAST_ELEMENTS ? x->dims[i] : LEAST_ELEMENTS; /* as much as counts */
-        behind *= i > axis && behind <= MOST_BEHIND ? size : 1;
-        elements *= elements < LEAST_ELEMENTS ? size : 1;
+        int64_t size = known && x->dims[i] < MIN_ELEMENTS ? x->dims[i] : MIN_ELEMENTS; /* as much as counts */
+        behind *= i > axis && behind <= MAX_BEHIND ? size : 1;
+        elements *= elements < MIN_ELEMENTS ? size : 1;
     }
-    bool gains = behind > 1 && behind <= MOST_BEHIND && x->dims[axis] >= LEAST_ALONG && elements >= LEAST_ELEMENTS;
+    bool gains = behind > 1 && behind <= MAX_BEHIND && x->dims[axis] >= MIN_ALONG && elements >= MIN_ELEMENTS;
     return gains ? (int)axis : -1;
 }
 

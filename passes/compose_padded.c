@@ -47,19 +47,19 @@ static bool is_padded(const struct value *v, struct padded *p)
     return p->axis >= 0 && dim_is_const(p->x->type.dims[p->axis]);
 }
 
-enum { MOST_PARTS = 64 };
+enum { MAX_PARTS = 64 };
 
 /* Concatenations among the parts are taken apart, where there is room. */
 static struct value *concatenated(struct compose *c, struct node *n, struct value *const *parts, int count, int axis)
 {
     struct builder b = builder_before(n, c->d);
     b.name = NULL;
-    struct value *in[MOST_PARTS];
+    struct value *in[MAX_PARTS];
     struct attrs as = {0};
     int total = 0;
     for (int i = 0; i < count; i++) {
         const struct node *inner = made_by(parts[i], OP_concat);
-        bool apart = inner && attr_int(&inner->attrs, "axis", 0) == axis && total + inner->nin + count - i < MOST_PARTS;
+        bool apart = inner && attr_int(&inner->attrs, "axis", 0) == axis && total + inner->nin + count - i < MAX_PARTS;
         for (int k = 0; apart && k < inner->nin; k++)
             in[total++] = inner->in[k];
         if (!apart)
@@ -101,10 +101,10 @@ static struct value *added_to_part(struct compose *c, struct node *n, struct val
 {
     struct builder b = builder_before(n, c->d);
     const struct node *parts = v->def;
-    struct value *in[MOST_PARTS];
+    struct value *in[MAX_PARTS];
     int64_t at = 0;
     int found = -1;
-    if (!parts || parts->op != OP_concat || parts->nin > MOST_PARTS / 2 || !value_only_user(v) ||
+    if (!parts || parts->op != OP_concat || parts->nin > MAX_PARTS / 2 || !value_only_user(v) ||
         attr_int(&parts->attrs, "axis", 0) != p->axis)
         return NULL;
     for (int i = 0; i < parts->nin; i++) {

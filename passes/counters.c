@@ -43,8 +43,8 @@ static bool is_integer(const struct value *v)
 /* What i32 and i64 hold, with room to add two of them. */
 static bool fits(int dtype, struct counter_range r)
 {
-    const int64_t most = dtype == DT_I32 ? INT32_MAX : INT64_MAX / 4;
-    return r.min >= -most && r.max <= most;
+    const int64_t max = dtype == DT_I32 ? INT32_MAX : INT64_MAX / 4;
+    return r.min >= -max && r.max <= max;
 }
 
 static bool range_of(const struct counters *c, const struct value *v, int depth, struct counter_range *r);

@@ -254,18 +254,18 @@ static struct value *all_phases(struct rewriter *p, struct node *n, int64_t stri
 {
     struct builder b = builder_before(n, p->d);
     enum { PHASES = 4 };
-    int64_t taps = n->in[1]->type.dims[2], more = taps % stride, least = taps / stride;
-    struct depth_phases parts[] = {{stride, out, 0, more, least + 1}, {stride, out, more, stride - more, least}};
+    int64_t taps = n->in[1]->type.dims[2], more = taps % stride, min = taps / stride;
+    struct depth_phases parts[] = {{stride, out, 0, more, min + 1}, {stride, out, more, stride - more, min}};
     struct attrs as = flat_attributes(p, n), axis = {0};
     attr_remove(&as, "kernel_shape");
     attr_set_int(&p->g->arena, &axis, "axis", PHASES);
     struct value *y[2] = {more ? transposed_phases(p, n, &as, &parts[0]) : NULL,
-                          least ? transposed_phases(p, n, &as, &parts[1]) : NULL};
-    if ((more && !y[0]) || (least && !y[1]))
+                          min ? transposed_phases(p, n, &as, &parts[1]) : NULL};
+    if ((more && !y[0]) || (min && !y[1]))
         return NULL;
     if (!more)
         return y[1];
-    if (least)
+    if (min)
         return b_op(&b, OP_concat, y, 2, &axis);
     int64_t zeros[12] = {[6 + PHASES] = stride - more};
     return b_2(&b, OP_pad, y[0], constant_i64s(p->g, zeros, 12));

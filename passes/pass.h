@@ -23,15 +23,15 @@ extern const int npasses;
 bool limits_check(struct graph *g, struct diag *d);
 
 /*
- * Patterns that a pass leaves as they are, since a later one rewrites them whole. Each is a predicate of the graph as it
- * stands, which both passes read: nothing is rewritten on the promise of another pass, and nothing is taken back.
+ * Patterns that a pass leaves as they are, since a later one rewrites them whole. Each is a predicate of the graph as
+ * it stands, which both passes read: nothing is rewritten on the promise of another pass, and nothing is taken back.
  */
 /* A dequantised constant that products of integers read (integer_product.c): pass fold keeps it for pass quantize, */
 bool is_integer_weight(const struct options *o, const struct node *n);
 /* or for pass weight_only (weight_only.c). */
 bool is_weight_only_weight(const struct options *o, const struct node *n);
-/* A normalisation that is one of rows with channels first (norms.c): pass layout keeps it for pass norms, unless channels
- * lie last there anyway. */
+/* A normalisation that is one of rows with channels first (norms.c): pass layout keeps it for pass norms, unless
+ * channels lie last there anyway. */
 bool is_norm_of_rows(const struct node *n);
 
 /* Refuses a --keep-fp32 that matches no node of the graph as it was imported (autocast.c). */

@@ -285,7 +285,7 @@ static struct value *lone_sums(struct graph *g, struct node *n, struct diag *d)
  * too, there is one gather more. */
 static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
 {
-    enum { LEAST_ROWS = 16, WIDER = 4 };
+    enum { MIN_ROWS = 16, WIDER = 4 };
     struct node *from = n->nin == 2 && n->in[1] ? n->in[0]->def : NULL;
     if (!from || from->op != OP_gather || attr_int(&from->attrs, "axis", 0) != 0 || attr_int(&n->attrs, "trans_a", 0))
         return NULL;
@@ -295,7 +295,7 @@ static struct value *of_table(struct graph *g, struct node *n, struct diag *d)
     for (int k = 0; k < 2; k++)
         if (!dim_is_const(table->dims[k]) || !dim_is_const(rows->dims[k]) || !dim_is_const(y->dims[k]))
             return NULL;
-    if (table->dims[0] < LEAST_ROWS || table->dims[0] > rows->dims[0] / 2 || y->dims[1] > WIDER * table->dims[1])
+    if (table->dims[0] < MIN_ROWS || table->dims[0] > rows->dims[0] / 2 || y->dims[1] > WIDER * table->dims[1])
         return NULL;
     struct builder b = builder_before(n, d), gather = b;
     gather.name = from->name;

@@ -108,10 +108,10 @@ static bool same(const struct item *it, int number, const struct tensor *got, do
         return fail(d, "y%d is %s, expected %s", number, tensor_type_text(got, a, sizeof a),
                     tensor_type_text(want, b, sizeof b));
     bool exact = !dtype_is_float(want->dtype);
-    double most = auto_cast == CAST_ALL && exact && dtype_info(want->dtype)->bits == 8; /* what is quantised */
+    double max = auto_cast == CAST_ALL && exact && dtype_info(want->dtype)->bits == 8; /* what is quantised */
     for (int64_t k = 0; k < tensor_count(want); k++) {
         double x = tensor_f64(got, k), y = tensor_f64(want, k);
-        if (!(fabs(x - y) <= (exact ? most : scale)))
+        if (!(fabs(x - y) <= (exact ? max : scale)))
             return fail(d, "y%d (%s) element %lld: %.9g, expected %.9g", number, op_name(it->op),
                         (long long)k, x, y);
     }
@@ -246,8 +246,8 @@ static enum outcome try_seed(uint64_t seed, int nodes, const char *folder)
             result[i] = r.items[i].kind == ITEM_NODE && (!used[i] || random_below(&r, 6) == 0);
         prune(&r, result);
         double max = magnitude(&r);
-        double most = auto_cast != CAST_NONE && cast_type == DT_F16 ? 3e4 : 1e6; /* of what must stay finite */
-        outcome = max < 0 || max > most ? NOT_USED : SAME;
+        double limit = auto_cast != CAST_NONE && cast_type == DT_F16 ? 3e4 : 1e6; /* of what must stay finite */
+        outcome = max < 0 || max > limit ? NOT_USED : SAME;
     } else if (diag_failed(&d)) {
         printf("seed %llu: the plain routines: %s\n", (unsigned long long)seed, d.text);
         outcome = DIFFERENT;

@@ -10,7 +10,7 @@
 #include "backend/lower/quantized.h"
 #include "backend/lower/strided.h"
 
-enum { LEAST_ROWS = 21, SPREAD_FLOPS = 2 << 20, SPREAD_WEIGHTS = 640 << 10 };
+enum { MIN_ROWS = 21, SPREAD_FLOPS = 2 << 20, SPREAD_WEIGHTS = 640 << 10 };
 
 /* Rows of an instance: of a number with an unknown factor, which is often 1, a tile that leaves no
  * rest where there is one of about the size wanted. Of few rows by few blocks, less of them, where a block of weights
@@ -24,7 +24,7 @@ static dim_t row_tile(const struct dim_table *t, const struct product *m, const 
             return n;
     if (dim_is_const(rows) && rows * m->k * m->out_channels >= SPREAD_FLOPS / 2 &&
         (int64_t)pack_size(&w->shape) / blocks <= SPREAD_WEIGHTS)
-        return spread_tile(rows, ROW_TILE, blocks, LEAST_ROWS);
+        return spread_tile(rows, ROW_TILE, blocks, MIN_ROWS);
     return even_tile(rows, ROW_TILE);
 }
 

@@ -68,10 +68,10 @@ static void report(struct kernel_builder *k, const struct pooling *p, const stru
 /* Pictures of an instance: what the first cache holds. */
 static dim_t pictures_tile(const struct pooling *p, dim_t pictures)
 {
-    enum { ELEMENTS = 8192, LEAST = 16 };
+    enum { ELEMENTS = 8192, MIN = 16 };
     dim_t each = dim_is_const(p->h) && dim_is_const(p->w) ? p->h * p->w : ELEMENTS;
-    dim_t some = spread_tile(pictures, each > 0 && each < ELEMENTS ? ELEMENTS / each : 1, 1, LEAST);
-    return some < LEAST ? some : some / LEAST * LEAST; /* whole vectors, where they are lanes */
+    dim_t some = spread_tile(pictures, each > 0 && each < ELEMENTS ? ELEMENTS / each : 1, 1, MIN);
+    return some < MIN ? some : some / MIN * MIN; /* whole vectors, where they are lanes */
 }
 
 /* Channels first: every channel is a picture of its own; some of them at a time, or some rows of one. */

@@ -49,13 +49,13 @@ enum lowered lower_concat(struct lowering *l, struct node *n)
 static bool keeps_whole(struct lowering *l, const struct slot *base, const struct value *part)
 {
     enum { WORTH = 4 }; /* times the part */
-    int64_t of_part, of_whole, most;
+    int64_t of_part, of_whole, max;
     if (base->kind == SLOT_INPUT)
         return !l->m->strict;
     if (base->kind != SLOT_PLANNED || l->m->strict)
         return base->kind == SLOT_PLANNED;
-    dim_bounds(&l->p->dims, type_count(&l->p->dims, &part->type), &of_part, &most);
-    dim_bounds(&l->p->dims, type_count(&l->p->dims, &base->type), &most, &of_whole);
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &part->type), &of_part, &max);
+    dim_bounds(&l->p->dims, type_count(&l->p->dims, &base->type), &max, &of_whole);
     return of_part > 0 && of_whole / WORTH <= of_part;
 }
 

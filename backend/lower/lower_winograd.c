@@ -20,7 +20,7 @@
 enum {
     PAD = 16, /* elements between planes: powers of two would map them to one cache set */
     MAX_TILES = 64,
-    LEAST_TILES = 14, /* of an instance, where there are few: of less each, filters are read again too often */
+    MIN_TILES = 14, /* of an instance, where there are few: of less each, filters are read again too often */
     TILES_BYTES = 160 << 10,     /* of the planes of a block of tiles, and of its sums */
     WEIGHTS_IN_TURN = 640 << 10, /* at most, where every instance reads all filters */
     SHARED_PLANES = 4 << 20,     /* at most, of an image whose planes are written once */
@@ -110,9 +110,9 @@ static struct winograd_tiles make_tiles(struct lowering *l, const struct conv *c
         w.shared ? 3 * TILES_BYTES / (bytes * PACK_COLUMNS) : TILES_BYTES / (bytes * widest);
     max = max > MAX_TILES ? MAX_TILES : max < 4 ? 4 : max;
     if (known && w.wide <= max) {
-        dim_t blocks = ceil_div(c->out_channels, PACK_COLUMNS), least = ceil_div(LEAST_TILES, w.wide);
+        dim_t blocks = ceil_div(c->out_channels, PACK_COLUMNS), min = ceil_div(MIN_TILES, w.wide);
         w.columns = w.wide;
-        w.rows = w.shared ? spread_tile(w.high, max / w.wide, blocks, least) : even_parts(w.high, max / w.wide);
+        w.rows = w.shared ? spread_tile(w.high, max / w.wide, blocks, min) : even_parts(w.high, max / w.wide);
     } else {
         w.rows = 1;
         w.columns = known ? even_parts(w.wide, max) : max;

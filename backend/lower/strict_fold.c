@@ -11,7 +11,7 @@
 #include "backend/lower/product.h"
 #include "neff/isa/cost.h"
 
-enum { LEAST_PARTS = 8 }; /* products begin when the first is there */
+enum { MIN_PARTS = 8 }; /* products begin when the first is there */
 
 /* The longer of transfers, of the image `times` over, and of so many products of each result, in ns. */
 static double longer_ns(const struct machine *machine, const struct strict_image *m, double times, int64_t products)
@@ -53,11 +53,11 @@ static bool fold(const struct machine *machine, struct strict_image *m, int64_t 
     m->cols = ceil_div(reach, m->sw) * m->sw, m->pitch = m->cols / m->sw;
     m->band = m->widths > 1 ? 1 : even_tile(m->oh, 1 + (results - m->ow) / m->pitch);
     m->bands = ceil_div(m->oh, m->band);
-    int64_t most = (room / m->cols - extra_rows(m, folds)) / m->band;
-    if (most < 1)
+    int64_t max = (room / m->cols - extra_rows(m, folds)) / m->band;
+    if (max < 1)
         return false;
-    int64_t some = ceil_div(m->bands, LEAST_PARTS);
-    m->part = even_tile(m->bands, some < most ? some : most);
+    int64_t some = ceil_div(m->bands, MIN_PARTS);
+    m->part = even_tile(m->bands, some < max ? some : max);
     m->parts = ceil_div(m->bands, m->part);
     m->rows = m->part * m->band + extra_rows(m, folds), m->plane = m->rows * m->cols;
     m->folds = folds, m->shifts = shifts;
@@ -71,7 +71,7 @@ static bool fold(const struct machine *machine, struct strict_image *m, int64_t 
 bool image_fold(const struct machine *machine, struct strict_image *m, int64_t results, int64_t blocks, bool whole)
 {
     enum { PADDED = 3 }; /* the image is read and written as it is padded, and its bands overlap */
-    double least = longer_ns(machine, m, whole ? 1 : PADDED, m->kh * m->kw * blocks);
+    double min = longer_ns(machine, m, whole ? 1 : PADDED, m->kh * m->kw * blocks);
     struct strict_image best;
     bool found = false;
     if (m->step_w != 1 || m->channels > machine->partitions || (whole && m->kh < 2))
@@ -84,8 +84,8 @@ bool image_fold(const struct machine *machine, struct strict_image *m, int64_t r
                 continue;
             double rows = (double)(folds * shifts * m->oh) / (double)m->h;
             double ns = longer_ns(machine, m, rows, image_products(&s, &columns) * blocks);
-            if (ns < least)
-                least = ns, best = s, found = true;
+            if (ns < min)
+                min = ns, best = s, found = true;
         }
     if (found)
         *m = best;

@@ -26,10 +26,10 @@ static bool known(const struct move *m)
 }
 
 /* The longest rows of dims from `least` on for which there is room, of one partition. */
-static struct row_move find_rows(const struct move *m, int least, int64_t room)
+static struct row_move find_rows(const struct move *m, int min, int64_t room)
 {
     struct row_move r = {.first = m->rank, .rows = -1, .n = 1, .reach = 1};
-    for (int i = m->rank - 1; i >= least; i--) {
+    for (int i = m->rank - 1; i >= min; i--) {
         int64_t n = r.n * m->dims[i], reach = r.reach + m->from[i] * (m->dims[i] - 1);
         if (m->to[i] != r.n || n + reach > room || reach > MAX_WASTE * n)
             break;
@@ -104,9 +104,9 @@ struct row_choice {
     double ns;
 };
 
-static void try_rows(const struct lowering *l, const struct move *m, int least, int64_t size, struct row_choice *best)
+static void try_rows(const struct lowering *l, const struct move *m, int min, int64_t size, struct row_choice *best)
 {
-    struct row_move r = find_rows(m, least, strict_image_room(l->m) / 4 / size);
+    struct row_move r = find_rows(m, min, strict_image_room(l->m) / 4 / size);
     double ns = fits(m, &r) ? rows_ns(l, m, &r, size) : best->ns;
     if (ns < best->ns)
         *best = (struct row_choice){*m, r, ns};
@@ -118,8 +118,8 @@ static bool choose_rows(const struct lowering *l, const struct move *m, int64_t 
     double pieces = pieces_ns(l, m, size);
     int64_t count = m->dims[m->rank - 1];
     best->ns = pieces;
-    for (int least = 0; least < m->rank; least++)
-        try_rows(l, m, least, size, best);
+    for (int min = 0; min < m->rank; min++)
+        try_rows(l, m, min, size, best);
     for (int64_t of = 1; m->rank < MOVE_RANK && of < count && of * size <= strict_image_room(l->m); of++)
         if (count % of == 0) {
             struct move parts = with_rows_of(m, of);

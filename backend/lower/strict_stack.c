@@ -57,7 +57,7 @@ void image_stack(const struct machine *machine, struct strict_image *m, int64_t 
 {
     int64_t step = tile_start_unit(machine, m->chunk);
     struct strict_image best = *m;
-    double most = 0;
+    double max = 0;
     if (m->chunks > 1 || m->folds || m->by_grid || m->fh * m->fw > 1)
         return;
     for (int64_t rows = 1; rows <= m->kh; rows++)
@@ -65,8 +65,8 @@ void image_stack(const struct machine *machine, struct strict_image *m, int64_t 
             struct strict_image s = *m;
             s.stack_rows = rows, s.stack_cols = cols, s.stack_step = step;
             double gain = rows * cols > 1 ? gain_of(machine, &s, out_channels, blocks) : 0;
-            if (gain > most)
-                most = gain, best = s;
+            if (gain > max)
+                max = gain, best = s;
         }
     *m = best;
 }

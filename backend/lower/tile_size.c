@@ -8,14 +8,14 @@ dim_t even_tile(dim_t count, dim_t max)
     return count ? (count + tiles - 1) / tiles : 1;
 }
 
-dim_t spread_tile(dim_t count, dim_t max, dim_t others, dim_t least)
+dim_t spread_tile(dim_t count, dim_t max, dim_t others, dim_t min)
 {
     enum { INSTANCES = 16 };
     dim_t tile = even_tile(count, max);
     if (!dim_is_const(count) || !dim_is_const(others) || others < 1 || ceil_div(count, tile) * others >= INSTANCES)
         return tile;
     dim_t wanted = ceil_div(count, ceil_div(INSTANCES, others));
-    return even_tile(count, wanted > least ? wanted : least);
+    return even_tile(count, wanted > min ? wanted : min);
 }
 
 dim_t image_rows_tile(dim_t rows, dim_t row)

@@ -17,7 +17,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
 dim_t even_tile(dim_t count, dim_t max);
 /* The same for `others` instances each: smaller, but not below `least`, where that many tiles give fewer instances than
  * many threads have use for. */
-dim_t spread_tile(dim_t count, dim_t max, dim_t others, dim_t least);
+dim_t spread_tile(dim_t count, dim_t max, dim_t others, dim_t min);
 /* So many rows of an image, of `row` elements each, that a tile is neither small nor a cache
  * full. */
 dim_t image_rows_tile(dim_t rows, dim_t row);

@@ -73,11 +73,11 @@ static bool at_leisure(const struct balance *b)
 static void deal(struct balance *b, struct insn *n, unsigned engines, double part)
 {
     int best = ENGINE_DVE;
-    double least = 0;
+    double min = 0;
     for (int e = 0; e < ENGINE_COUNT; e++) {
         double load = b->own[e] * part + b->given[e] + (engines >> e & 1 ? cost_on(b->m, *n, e, b->values) : 0);
-        if (engines >> e & 1 && (least == 0 || load < least))
-            best = e, least = load;
+        if (engines >> e & 1 && (min == 0 || load < min))
+            best = e, min = load;
     }
     b->given[best] += cost_on(b->m, *n, best, b->values);
     n->engine = (uint8_t)best;

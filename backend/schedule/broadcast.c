@@ -222,12 +222,12 @@ static void make_ones(struct broadcast *b, struct kernel *to, bool split)
 static void add_products(struct broadcast *b, struct kernel *to, const struct shared_row *r, int64_t partitions,
                          int node)
 {
-    int64_t n = r->held.dim[1].count, most = b->m->psum_bank / (int64_t)sizeof(float);
-    most = most < b->m->matmul_n ? most : b->m->matmul_n;
+    int64_t n = r->held.dim[1].count, max = b->m->psum_bank / (int64_t)sizeof(float);
+    max = max < b->m->matmul_n ? max : b->m->matmul_n;
     struct ap ones = plane(MEM_SBUF, r->split ? DT_BF16 : DT_F32, b->ones[r->split], b->m->partitions,
                            r->split ? BF16_PARTS : 1, partitions);
-    for (int64_t at = 0; at < n; at += most) {
-        int64_t count = n - at < most ? n - at : most;
+    for (int64_t at = 0; at < n; at += max) {
+        int64_t count = n - at < max ? n - at : max;
         struct insn *product = kernel_add(b->p, to, INSN_nc_matmul);
         struct ap dst = plane(MEM_PSUM, DT_F32, r->tile, 1, count, partitions), moving = r->held;
         dst.dim[0].step = 1, dst.dim[1].step = n, dst.offset.base = at;

@@ -316,7 +316,7 @@ static struct kernel remaining(const struct chain *c, int *parts, struct arena *
 static int64_t live_bytes(const struct chain *c, int first, int mem)
 {
     struct arena scratch = {0};
-    int64_t *change = ARENA_ARRAY(&scratch, int64_t, c->k.ninsns - first + 2), live = 0, most = 0;
+    int64_t *change = ARENA_ARRAY(&scratch, int64_t, c->k.ninsns - first + 2), live = 0, max = 0;
     for (int t = 0; t < c->k.ntiles; t++) {
         int from = INT_MAX, to = -1;
         for (int i = 0; i < c->tiles[t].n; i++) {
@@ -330,10 +330,10 @@ static int64_t live_bytes(const struct chain *c, int first, int mem)
     }
     for (int i = 0; i <= c->k.ninsns - first; i++) {
         live += change[i];
-        most = live > most ? live : most;
+        max = live > max ? live : max;
     }
     arena_free(&scratch);
-    return most;
+    return max;
 }
 
 /* What lives before the last kernel, which begins at `first`, had room. */

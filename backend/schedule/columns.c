@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src), MOST = 64 /* in one tile: 256 bytes of a partition */ };
+enum { DST = AP(dma_copy, dst), SRC = AP(dma_copy, src), MAX = 64 /* in one tile: 256 bytes of a partition */ };
 
 struct column {
     int load, tile; /* the instruction that brings it, its tile before */
@@ -17,7 +17,7 @@ struct column {
 
 /* Columns that become one tile. */
 struct joined_columns {
-    struct column columns[MOST];
+    struct column columns[MAX];
     int n, tile;
 };
 
@@ -78,7 +78,7 @@ static void look_at_tiles(struct column_tables *s)
 static void add(struct column_tables *s, const struct column *c)
 {
     struct joined_columns *t = s->n ? s->all[s->n - 1] : NULL;
-    if (!t || t->n == MOST) {
+    if (!t || t->n == MAX) {
         ARENA_GROW(s->a, s->all, s->n, s->cap);
         t = s->all[s->n++] = ARENA_NEW(s->a, struct joined_columns);
     }
@@ -88,10 +88,10 @@ static void add(struct column_tables *s, const struct column *c)
 
 static int partitions_of(const struct joined_columns *t)
 {
-    int most = 0;
+    int max = 0;
     for (int i = 0; i < t->n; i++)
-        most = t->columns[i].n > most ? t->columns[i].n : most;
-    return most;
+        max = t->columns[i].n > max ? t->columns[i].n : max;
+    return max;
 }
 
 /* The constant, row by row as partitions hold it; zero below a column that is shorter. */

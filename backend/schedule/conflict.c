@@ -27,8 +27,8 @@ bool operand_writes(const struct insn *n, int operand)
 /* A number of elements whose bytes are one too, with room to add some. */
 static bool is_countable(dim_t d)
 {
-    const int64_t most = INT64_MAX >> 8;
-    return dim_is_const(d) && d >= -most && d <= most;
+    const int64_t max = INT64_MAX >> 8;
+    return dim_is_const(d) && d >= -max && d <= max;
 }
 
 bool pattern_extent(const struct ap *a, struct byte_extent *bytes)

@@ -138,17 +138,17 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
         last[e] = i, next[i] = -1, s.ends[i] = -1;
     }
     for (int left = k->ninsns; left > 0; left--) {
-        double least = INFINITY;
+        double min = INFINITY;
         int first = -1;
         for (int e = 0; e < ENGINE_COUNT; e++) {
             double at = head[e] < 0 ? INFINITY : begin_of(&s, head[e]);
-            if (at < least)
-                least = at, first = e;
+            if (at < min)
+                min = at, first = e;
         }
         if (first < 0)
             break; /* does not happen: what comes before stands before */
         int i = head[first];
-        s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], least, queue_free(&s, i));
+        s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], min, queue_free(&s, i));
         end = s.ends[i] > end ? s.ends[i] : end;
         head[first] = next[head[first]];
     }

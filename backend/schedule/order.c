@@ -219,8 +219,8 @@ static bool same_engine(const struct stretch *s, int i, int j)
 /* For the engine's own next instructions. */
 static double result_on_engine(const struct stretch *s, double start, double end)
 {
-    double least = start + machine_timing(s->m)->dependent_ns;
-    return end > least ? end : least;
+    double min = start + machine_timing(s->m)->dependent_ns;
+    return end > min ? end : min;
 }
 
 static void try_order(struct attempt *t)

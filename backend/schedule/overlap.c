@@ -283,7 +283,7 @@ static double choose(struct overlap *o)
     size_t insns = sizeof *o->k->insns * (size_t)o->k->ninsns, tiles = sizeof *o->k->tiles * (size_t)o->k->ntiles;
     struct insn *best = ARENA_ARRAY(&scratch, struct insn, o->k->ninsns + 1);
     struct tile *placed = ARENA_ARRAY(&scratch, struct tile, o->k->ntiles + 1);
-    double least = INFINITY;
+    double min = INFINITY;
     for (int w = 0; w < WAYS; w++)
         ways[w].delays = ARENA_ARRAY(&scratch, int, o->nparts);
     for (size_t e = 0; e < sizeof engines && (!e || reload_by(o, engines[e])); e++)
@@ -292,18 +292,18 @@ static double choose(struct overlap *o)
             double ns = (ways[w].beside ? beside(o) : in_turn(o)) ? estimate(o) : INFINITY;
             if (ns < INFINITY)
                 ns = refine_order(o->p, o->k, o->m, o->values, ns);
-            if (ns >= (e ? WORTH_A_QUEUE * least : least))
+            if (ns >= (e ? WORTH_A_QUEUE * min : min))
                 continue;
-            least = ns;
+            min = ns;
             memcpy(best, o->k->insns, insns);
             memcpy(placed, o->k->tiles, tiles);
         }
-    if (least < INFINITY) {
+    if (min < INFINITY) {
         memcpy(o->k->insns, best, insns);
         memcpy(o->k->tiles, placed, tiles);
     }
     arena_free(&scratch);
-    return least;
+    return min;
 }
 
 bool overlap_kernels(struct program *p, struct kernel *k, const struct machine *m, const int *parts, int nparts)

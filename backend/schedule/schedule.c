@@ -55,7 +55,7 @@ static enum placement order_and_place(struct program *p, struct kernel *k, const
     size_t size = sizeof *k->insns * (size_t)k->ninsns;
     struct insn *own = arena_copy(&scratch, k->insns, size);
     enum placement placed = NO_ROOM;
-    double least = INFINITY;
+    double min = INFINITY;
     int best = -1;
     for (int i = 0; i < NWAYS && placed != REFUSED && (ways[i].window || best < 0); i++) {
         int beside = 1;
@@ -63,8 +63,8 @@ static enum placement order_and_place(struct program *p, struct kernel *k, const
         restore(k, own);
         diag_clear(d);
         placed = order_once(p, k, m, alone, i, &price, &beside, d);
-        if (placed == PLACED && (best < 0 || price < least))
-            best = i, least = price;
+        if (placed == PLACED && (best < 0 || price < min))
+            best = i, min = price;
         if (i == 0 && placed == PLACED && (alone || beside > 1))
             break;
     }
@@ -92,7 +92,7 @@ static double refine(const struct program *p, struct kernel *k, const struct mac
 
 /* The same with places one behind the other, as far from those before as there is room, where that takes less time. */
 static double refine_in_turn(struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
-                             const struct insn *insns, double least)
+                             const struct insn *insns, double min)
 {
     struct arena scratch = {0};
     size_t ninsns = sizeof *insns * (size_t)k->ninsns, ntiles = sizeof *k->tiles * (size_t)k->ntiles;
@@ -102,12 +102,12 @@ static double refine_in_turn(struct program *p, struct kernel *k, const struct m
     memcpy(k->insns, insns, ninsns);
     if (place_straight(p, k, m, PLACE_IN_TURN) < 0)
         ns = refine(p, k, m, values);
-    if (ns >= least) {
+    if (ns >= min) {
         memcpy(k->insns, refined, ninsns);
         memcpy(k->tiles, placed, ntiles);
     }
     arena_free(&scratch);
-    return ns < least ? ns : least;
+    return ns < min ? ns : min;
 }
 
 /* Whether it may have several instances, which run beside each other where memory is left. */
@@ -249,22 +249,22 @@ static double schedule_straight(struct program *p, struct kernel *k, const struc
 /* Of a kernel that has its order and places, and takes so long then: the best way to write its loops out, where they
  * have not been. Of equal ones the first. */
 static void straighten(struct program *p, struct kernel *k, const struct machine *m, const struct kernel *loops,
-                       double least)
+                       double min)
 {
     struct kernel best = *k;
-    if (least == INFINITY && !unrolls_straight(loops))
+    if (min == INFINITY && !unrolls_straight(loops))
         return;
     const struct kernel placed = *k; /* a builder knows the kernel by its place in the program */
-    bool has_loops = least == INFINITY;
+    bool has_loops = min == INFINITY;
     for (int i = 0; i < STRAIGHT_WAYS; i++) {
         const struct straight_way *w = &straight_ways[i];
         if (!has_loops && (w->before || !w->by_products))
             continue;
         *k = copy_of(p, w == straight_ways ? &placed : loops);
         double ns = schedule_straight(p, k, m, w);
-        if (ns >= least)
+        if (ns >= min)
             continue;
-        least = ns;
+        min = ns;
         best = *k;
     }
     *k = best;

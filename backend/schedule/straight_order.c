@@ -182,12 +182,12 @@ static void sort_bounds(struct cell_bounds *b)
 static void find_bounds(const struct tracker *t, int mem, struct chip_cells *c)
 {
     const struct kernel *k = t->k;
-    int most = 1;
+    int max = 1;
     for (int i = 0; i < k->ninsns; i++)
         for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++)
-            most += k->insns[i].ap[o].mem == mem ? 2 : 0;
-    c->bytes = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, most), .n = 1};
-    c->partitions = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, most), .n = 1};
+            max += k->insns[i].ap[o].mem == mem ? 2 : 0;
+    c->bytes = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, max), .n = 1};
+    c->partitions = (struct cell_bounds){.at = ARENA_ARRAY(t->a, int64_t, max), .n = 1};
     for (int i = 0; i < k->ninsns; i++)
         for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
             const struct ap *a = &k->insns[i].ap[o];

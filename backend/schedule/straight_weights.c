@@ -66,7 +66,7 @@ static int since(const struct memory_cell *c, struct stay s)
 static int64_t free_first(const struct gaps *g, int64_t size, struct stay s)
 {
     int64_t width = cells_of(size), head = 0, tail = 0, best = -1;
-    int least = TAKEN;
+    int min = TAKEN;
     for (int64_t c = 0; c < g->n; c++) {
         g->since[c] = since(&g->cells[c], s);
         while (tail > head && g->since[g->max[tail - 1]] <= g->since[c])
@@ -74,8 +74,8 @@ static int64_t free_first(const struct gaps *g, int64_t size, struct stay s)
         g->max[tail++] = c;
         if (g->max[head] <= c - width)
             head++;
-        if (c + 1 >= width && g->since[g->max[head]] < least)
-            least = g->since[g->max[head]], best = (c + 1 - width) * CELL;
+        if (c + 1 >= width && g->since[g->max[head]] < min)
+            min = g->since[g->max[head]], best = (c + 1 - width) * CELL;
     }
     return best;
 }

@@ -12,7 +12,7 @@ struct ngram_inputs {
 struct ngrams {
     struct onnx_node *n;
     struct ngram_inputs in;
-    int64_t most, heads;
+    int64_t max, heads;
     struct value *all;  /* (B,most - 1 + S): what went before, then the tokens */
     struct value *fill; /* a scalar: what stands for a token that does not count */
     struct value *end;  /* a scalar, or NULL */
@@ -22,7 +22,7 @@ struct ngrams {
 /* The columns of x that are `back` places before those of the tokens. */
 static struct value *before(const struct ngrams *g, struct value *x, int64_t back)
 {
-    return b_slice(g->n->b, x, g->most - 1 - back, back ? -back : INT64_MAX, 1);
+    return b_slice(g->n->b, x, g->max - 1 - back, back ? -back : INT64_MAX, 1);
 }
 
 static struct value *either(struct onnx_node *n, struct value *a, struct value *b)
@@ -50,7 +50,7 @@ static struct value *jumps(const struct ngrams *g, struct value *segments)
 {
     struct onnx_node *n = g->n;
     struct value *no = b_cast(n->b, b_scalar(n->b, DT_I32, 0), DT_BOOL);
-    return led_by(n, no, begins(n, segments), g->most - 1);
+    return led_by(n, no, begins(n, segments), g->max - 1);
 }
 
 /* Hashes of 2 to `most` tokens, each for all of its heads: (B,S,(most - 1) * heads). */
@@ -59,8 +59,8 @@ static struct value *hashes(const struct ngrams *g)
     static const int64_t last[] = {2};
     struct onnx_node *n = g->n;
     struct value *mix = NULL, *cut = NULL;
-    struct value **parts = ARENA_ARRAY(&n->b->g->arena, struct value *, g->most);
-    for (int64_t back = 0; parts && back < g->most && !diag_failed(n->b->d); back++) {
+    struct value **parts = ARENA_ARRAY(&n->b->g->arena, struct value *, g->max);
+    for (int64_t back = 0; parts && back < g->max && !diag_failed(n->b->d); back++) {
         struct value *token = before(g, g->all, back);
         if (back && g->end)
             cut = either(n, cut, b_2(n->b, OP_eq, token, g->end));
@@ -77,7 +77,7 @@ static struct value *hashes(const struct ngrams *g)
         struct value *sizes = b_slice(n->b, n->in[2], (back - 1) * g->heads, back * g->heads, 0);
         parts[back - 1] = b_2(n->b, OP_mod, b_unsqueeze(n->b, mix, last, 1), sizes);
     }
-    return parts ? b_concat(n->b, parts, (int)g->most - 1, 2) : NULL;
+    return parts ? b_concat(n->b, parts, (int)g->max - 1, 2) : NULL;
 }
 
 /* The tokens have that rank. */
@@ -85,16 +85,16 @@ static bool ngram_operands(struct ngrams *g, int ids)
 {
     struct onnx_node *n = g->n;
     int rank, factors, one;
-    g->most = attr_int(&n->attrs, "max_ngram_size", 0), g->heads = attr_int(&n->attrs, "n_head_per_ngram", 0);
-    if (g->most < 2 || g->most > 64 || g->heads < 1 || g->heads > INT32_MAX)
+    g->max = attr_int(&n->attrs, "max_ngram_size", 0), g->heads = attr_int(&n->attrs, "n_head_per_ngram", 0);
+    if (g->max < 2 || g->max > 64 || g->heads < 1 || g->heads > INT32_MAX)
         return NODE_ERROR(n, "max_ngram_size is %lld and n_head_per_ngram %lld, expected 2 to 64, and 1 or more",
-                          (long long)g->most, (long long)g->heads);
+                          (long long)g->max, (long long)g->heads);
     if (!b_rank(n, n->in[0], "'input_ids'", &rank) || !b_rank(n, n->in[1], "'multipliers'", &factors))
         return false;
     if (rank != ids || factors != 1)
         return NODE_ERROR(n, "'input_ids' has rank %d and 'multipliers' rank %d, expected %d and 1", rank, factors,
                           ids);
-    dim_t heads = (g->most - 1) * g->heads;
+    dim_t heads = (g->max - 1) * g->heads;
     if (b_in(n, g->in.end) && !b_rank(n, n->in[g->in.end], "'eos_token_id'", &one))
         return false;
     if (b_in(n, g->in.end) && one != 0)
@@ -104,7 +104,7 @@ static bool ngram_operands(struct ngrams *g, int ids)
         if (tensor_i64(sizes, i) < 1)
             return NODE_ERROR(n, "'vocab_sizes' has %lld at %lld, expected 1 or more", (long long)tensor_i64(sizes, i),
                               (long long)i);
-    return b_require(n->b, GUARD_AT_MAX, g->most, n->in[1]->type.dims[0], "'max_ngram_size' and multipliers") &&
+    return b_require(n->b, GUARD_AT_MAX, g->max, n->in[1]->type.dims[0], "'max_ngram_size' and multipliers") &&
            b_has_dims(n, 2, "'vocab_sizes'", &heads, 1) && b_has_dims(n, g->in.offsets, "'head_offsets'", &heads, 1) &&
            b_has_dims(n, g->in.segments, "'segment_ids'", n->in[0]->type.dims, ids);
 }
@@ -125,10 +125,10 @@ static bool lead(struct ngrams *g, struct value *tokens)
 {
     struct onnx_node *n = g->n;
     struct value *past = b_in(n, g->in.past);
-    dim_t dims[] = {tokens->type.dims[0], g->most - 1};
+    dim_t dims[] = {tokens->type.dims[0], g->max - 1};
     if (!b_has_dims(n, g->in.past, "'past_ids'", dims, 2))
         return false;
-    g->all = past ? b_concat(n->b, (struct value *[]){past, tokens}, 2, 1) : led_by(n, g->fill, tokens, g->most - 1);
+    g->all = past ? b_concat(n->b, (struct value *[]){past, tokens}, 2, 1) : led_by(n, g->fill, tokens, g->max - 1);
     return !diag_failed(n->b->d);
 }
 
@@ -147,7 +147,7 @@ bool lower_ngram_hash_mapping(struct onnx_node *n)
         return false;
     g.jump = b_in(n, 6) ? jumps(&g, n->in[6]) : NULL;
     if (n->nout > 1)
-        n->out[1] = b_slice(n->b, g.all, 1 - g.most, INT64_MAX, 1);
+        n->out[1] = b_slice(n->b, g.all, 1 - g.max, INT64_MAX, 1);
     return b_done(n, placed(&g, hashes(&g)));
 }
 
@@ -159,7 +159,7 @@ static struct value *latest(const struct ngrams *g, const struct ragged *r, stru
     struct attrs a = {0};
     attr_set_int(&n->b->g->arena, &a, "axis", 1);
     struct value *from = b_unsqueeze(n->b, r->lengths, column, 1);
-    struct value *at = b_add(n->b, from, count_up(n, b_i64(n->b, g->most - 1)));
+    struct value *at = b_add(n->b, from, count_up(n, b_i64(n->b, g->max - 1)));
     return b_op(n->b, OP_gather_elements, (struct value *[]){x, at}, 2, &a);
 }
 
@@ -182,7 +182,7 @@ bool lower_varlen_ngram_hash_mapping(struct onnx_node *n)
         return false;
     if (segments) {
         segments = filled_up(&r, segments);
-        dim_t dims[] = {segments->type.dims[0], g.most - 1};
+        dim_t dims[] = {segments->type.dims[0], g.max - 1};
         if (!b_has_dims(n, 8, "'past_segment_ids'", dims, 2))
             return false;
         struct value *all = past ? b_concat(n->b, (struct value *[]){past, segments}, 2, 1) : NULL;

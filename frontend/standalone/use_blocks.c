@@ -7,7 +7,7 @@ enum { NARROW_ROW = 16 }; /* columns of one row that gemm_row.inc computes at on
 
 /* What a dim of a tile can be. */
 struct lengths {
-    int64_t most;
+    int64_t max;
     bool open; /* other numbers too */
     const struct ap_clip *clip; /* that leaves less of it, in trips; or NULL */
 };
@@ -25,27 +25,27 @@ typedef void length_fn(void *to, int64_t length);
 
 static void for_lengths(const struct lengths *c, length_fn *add, void *to)
 {
-    if (c->most > 0)
-        add(to, c->most);
+    if (c->max > 0)
+        add(to, c->max);
     if (!c->clip)
         return;
     int64_t left = c->clip->limit;
     for (int v = 0; v < LOOK_AT && left > 0; v++, left -= c->clip->factor)
-        if (left < c->most)
+        if (left < c->max)
             add(to, left);
 }
 
 /* ---- rows ---- */
 
 struct heights {
-    unsigned of[MOST_BLOCK_ROWS + 1]; /* bit h: blocks of h rows, where so many are the most */
+    unsigned of[MAX_BLOCK_ROWS + 1]; /* bit h: blocks of h rows, where so many are the most */
     bool one, few, many; /* tiles of one row; of fewer than PANEL_ROWS_FROM, and of more */
 };
 
 static void add_height(void *to, int64_t rows)
 {
     struct heights *h = to;
-    for (int max = 1; max <= MOST_BLOCK_ROWS; max++) {
+    for (int max = 1; max <= MAX_BLOCK_ROWS; max++) {
         int64_t blocks = (rows + max - 1) / max;
         h->of[max] |= 1u << (rows / blocks);
         if (rows % blocks)
@@ -59,10 +59,10 @@ static void add_height(void *to, int64_t rows)
 /* Panels meet so many rows at a time. How many depends on the terms: a multiple of a block's rows. */
 static void add_panel_height(void *to, int64_t rows)
 {
-    for (int most = PANEL_ROWS_LEAST; rows >= PANEL_ROWS_FROM && most <= PANEL_ROWS_MOST; most += PANEL_ROWS_STEP) {
-        add_height(to, rows < most ? rows : most);
-        if (rows % most && rows > most)
-            add_height(to, rows % most);
+    for (int max = PANEL_ROWS_MIN; rows >= PANEL_ROWS_FROM && max <= PANEL_ROWS_MAX; max += PANEL_ROWS_STEP) {
+        add_height(to, rows < max ? rows : max);
+        if (rows % max && rows > max)
+            add_height(to, rows % max);
     }
 }
 
@@ -116,7 +116,7 @@ static void add_column(struct used *u, const struct widths *w, const char *type,
 {
     if (heights && w->part >> vectors & 1)
         use_add(u, "GEMM_%d_PART_%s_%d", w->lanes, type, vectors);
-    for (int rows = 1; rows <= MOST_BLOCK_ROWS; rows++) {
+    for (int rows = 1; rows <= MAX_BLOCK_ROWS; rows++) {
         if (!(heights >> rows & 1))
             continue;
         if (w->full >> vectors & 1)
@@ -149,14 +149,14 @@ static void add_tiles(struct used *u, const struct lengths *rows, const struct l
     const struct heights h = heights_of(rows, add_height), panel = heights_of(rows, add_panel_height);
     if (h.one)
         use_add(u, "GEMM_ONE_ROW");
-    if (h.one && (columns->open || columns->most > NARROW_ROW))
+    if (h.one && (columns->open || columns->max > NARROW_ROW))
         use_add(u, "GEMM_WIDE_ROW");
     if (h.few && type == GEMM_BF16)
         use_add(u, "GEMM_FEW_bf16");
     if (h.many && type == GEMM_BF16)
         use_add(u, "GEMM_MANY_bf16");
     for (int i = 0; i < (int)(sizeof lanes / sizeof *lanes); i++) {
-        const struct widths all = widths_of(columns, lanes[i], MOST_BLOCK_VECTORS),
+        const struct widths all = widths_of(columns, lanes[i], MAX_BLOCK_VECTORS),
                             narrow = widths_of(columns, lanes[i], NARROW_VECTORS_OF(lanes[i]));
         if (type == GEMM_F32)
             add_f32(u, &all, &h);
@@ -181,13 +181,13 @@ void use_add_blocks(struct used *u, const struct ap *y, enum gemm_type type, boo
 
 void use_add_tile(struct used *u, int64_t rows, int64_t columns, enum gemm_type type)
 {
-    const struct lengths of_rows = {.most = rows}, of_columns = {.most = columns};
+    const struct lengths of_rows = {.max = rows}, of_columns = {.max = columns};
     add_tiles(u, &of_rows, &of_columns, type);
 }
 
 void use_add_columns(struct used *u, int64_t columns)
 {
-    const struct lengths any = {.open = true}, all = {.most = columns};
+    const struct lengths any = {.open = true}, all = {.max = columns};
     add_tiles(u, &any, &all, GEMM_F32);
 }
 

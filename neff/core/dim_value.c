@@ -89,14 +89,14 @@ static struct bounds bounds_divide(int op, struct bounds a, struct bounds b)
 
 static struct bounds bounds_mod(struct bounds a, struct bounds b)
 {
-    int64_t most = b.high == INT64_MAX ? INT64_MAX : b.high - 1;
+    int64_t max = b.high == INT64_MAX ? INT64_MAX : b.high - 1;
     if (b.low < 0)
         return (struct bounds){INT64_MIN, INT64_MAX};
     if (b.low > 0)
-        return (struct bounds){0, most};
+        return (struct bounds){0, max};
     if (a.low >= 0) /* what is left of x is not more than x; of x by 0, x */
         return (struct bounds){0, a.high};
-    return (struct bounds){a.low, a.high > most ? a.high : most};
+    return (struct bounds){a.low, a.high > max ? a.high : max};
 }
 
 static struct bounds bounds_of(const struct dim_table *t, dim_t d)

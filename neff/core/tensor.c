@@ -106,19 +106,19 @@ void tensor_drop_spares(struct tensor_spares *s)
 /* Of many blocks the largest are kept. */
 static bool give_spare(void *data, size_t capacity)
 {
-    int least = 0;
+    int min = 0;
     if (!spares || capacity < SPARE_MIN)
         return false;
     for (int i = 1; i < spares->n; i++)
-        least = spares->block[i].capacity < spares->block[least].capacity ? i : least;
+        min = spares->block[i].capacity < spares->block[min].capacity ? i : min;
     if (spares->n < SPARE_BLOCKS)
-        least = spares->n++;
-    else if (spares->block[least].capacity < capacity)
-        free(spares->block[least].data);
+        min = spares->n++;
+    else if (spares->block[min].capacity < capacity)
+        free(spares->block[min].data);
     else
         return false;
-    spares->block[least].data = data;
-    spares->block[least].capacity = capacity;
+    spares->block[min].data = data;
+    spares->block[min].capacity = capacity;
     return true;
 }
 

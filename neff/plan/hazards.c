@@ -560,7 +560,7 @@ bool hazards_known(const struct kernel *k, const int64_t *values)
 /* Placed tiles have one map for each memory: of no more than any machine has, whatever target is named. */
 static bool check_places(struct checker *c, const int64_t *values)
 {
-    static const int64_t most = INT64_C(1) << 31; /* bytes */
+    static const int64_t max = INT64_C(1) << 31; /* bytes */
     __int128 partitions[MEM_PSUM + 1] = {0}, reach[MEM_PSUM + 1] = {0};
     for (int i = 0; i < c->k->ntiles; i++) {
         const struct tile *t = &c->k->tiles[i];
@@ -570,7 +570,7 @@ static bool check_places(struct checker *c, const int64_t *values)
                  end = (__int128)dim_value(values, t->elements) * (int64_t)dtype_bytes(t->dtype) + t->address;
         partitions[t->mem] = rows > partitions[t->mem] ? rows : partitions[t->mem];
         reach[t->mem] = end > reach[t->mem] ? end : reach[t->mem];
-        if (reach[t->mem] > most || partitions[t->mem] * reach[t->mem] > most)
+        if (reach[t->mem] > max || partitions[t->mem] * reach[t->mem] > max)
             return fail(c->d, "capacity: tile %d ends at byte %lld of a partition", i, (long long)end);
     }
     return true;

@@ -14,7 +14,7 @@
 
 #include "neff/base/sort.h"
 
-enum { MANY = 64, MOST = 1 << 14, ALIGN = 64 }; /* more than MOST would take too long */
+enum { MANY = 64, MAX = 1 << 14, ALIGN = 64 }; /* more than MAX would take too long */
 enum { LARGE = 64 << 20 }; /* bytes of tiles apart: about twice as many as a chip has for them */
 
 static bool bind_sizes(struct binder *b)
@@ -186,7 +186,7 @@ bool bind_tiles(struct binder *b, struct arena *scratch)
         return false;
     if (b->m->engine_threads)
         return place_apart(b);
-    if (k->ntiles > MANY && k->ntiles <= MOST && !has_loops(k))
+    if (k->ntiles > MANY && k->ntiles <= MAX && !has_loops(k))
         return place_shared(b, scratch);
     return place_by_address(b) || place_apart(b);
 }

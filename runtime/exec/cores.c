@@ -102,7 +102,7 @@ static int group_quota(const char *folder, const char *group, bool first_version
 }
 
 /* The least quota of the group and of those that it is in; 0: none. */
-static int least_quota(const char *folder, const char *controller)
+static int min_quota(const char *folder, const char *controller)
 {
     char group[GROUP_PATH];
     int min = 0;
@@ -122,7 +122,7 @@ static int group_cores(void)
     static const char *const folders[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
     int min = 0;
     for (int i = 0; i < 3; i++) {
-        int n = least_quota(folders[i], i ? "cpu" : "");
+        int n = min_quota(folders[i], i ? "cpu" : "");
         min = n && (!min || n < min) ? n : min;
     }
     return min;

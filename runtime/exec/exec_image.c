@@ -94,14 +94,14 @@ static void count_columns(struct binding *b, const struct bound_insn *i, struct 
  * one pixel of several of them. Not where windows have many places, which rows and columns see in turn otherwise. */
 static bool turn_pictures(struct binding *b, const struct bound_insn *i, struct bound_image *m)
 {
-    enum { WIDEST = 16, LEAST = 8, PLACES = 100 /* of a row's windows */ };
+    enum { WIDEST = 16, MIN = 8, PLACES = 100 /* of a row's windows */ };
     const struct operand *y = &i->o[AP(window_pool, dst)], *x = &i->o[AP(window_pool, image)];
     int64_t pixels = x->count[0] * x->count[1], channels = y->count[2];
     int64_t places = NUMBER(i, window_pool, kernel_h) * NUMBER(i, window_pool, kernel_w) * y->count[1];
     bool dense = x->step[0] == x->count[1] && x->step[2] == pixels && y->step[0] == y->count[1];
     for (int k = 0; k < y->nclips; k++)
         dense &= y->clips[k].dim != 1;
-    if (!dense || channels < LEAST || places > PLACES || x->count[1] > WIDEST)
+    if (!dense || channels < MIN || places > PLACES || x->count[1] > WIDEST)
         return false;
     struct bound_insn *turned = m->turned = arena_copy(b->arena, i, sizeof *i);
     struct bound_image *as = arena_copy(b->arena, m, sizeof *m);

@@ -658,7 +658,7 @@ void exec_nc_matmul(struct worker *me, const struct bound_insn *i)
 
 bool product_is_small(const struct bound_insn *i, int lanes, struct small_products *p)
 {
-    enum { MOST_COLUMNS = 16, MOST_TERMS = 256, MOST_OF_LANES = 64 }; /* where tiles of registers are no faster */
+    enum { MAX_COLUMNS = 16, MAX_TERMS = 256, MAX_OF_LANES = 64 }; /* where tiles of registers are no faster */
     const struct matmul *m = i->prepared;
     const struct operand *c = &i->o[DST], *w = &i->o[STATIONARY], *a = &i->o[MOVING];
     if (m->type != GEMM_F32 || m->packed || m->empty || m->slow || m->dot || m->dots || m->convert_a || m->convert_c ||
@@ -672,8 +672,8 @@ bool product_is_small(const struct bound_insn *i, int lanes, struct small_produc
                                  .rows = v->rows,
                                  .columns = v->columns,
                                  .k = v->k};
-    return v->columns <= MOST_COLUMNS && v->k <= MOST_TERMS &&
-           (int64_t)v->rows * v->columns * v->k <= MOST_OF_LANES * (int64_t)lanes * lanes;
+    return v->columns <= MAX_COLUMNS && v->k <= MAX_TERMS &&
+           (int64_t)v->rows * v->columns * v->k <= MAX_OF_LANES * (int64_t)lanes * lanes;
 }
 
 /* ---- what of all this an instruction needs (forms.h) ---- */

@@ -9,7 +9,7 @@
 
 /* ---- tensor_reduce ---- */
 
-enum { PART = 32, MOST_SHORT = 64 };
+enum { PART = 32, MAX_SHORT = 64 };
 
 struct row_reduction {
     enum kernel_reduce f;
@@ -88,7 +88,7 @@ static float reduce_short_rows(const struct worker *me, enum kernel_reduce f, co
                                int64_t m)
 {
     enum kernel_reduce joins = adds_up(f) ? REDUCE_sum : f;
-    float sums[MOST_SHORT];
+    float sums[MAX_SHORT];
     for (int64_t k = 0; k < m; k++)
         sums[k] = starts[f];
     add_columns(me, f, sums, x, pitch, n, m, n > PART);
@@ -100,7 +100,7 @@ static float reduce_dims(const struct worker *me, enum kernel_reduce f, const st
 {
     if (dim == rank - 1)
         return reduce_line(me, f, o, p, o->step[dim], count[dim]);
-    if (dim == rank - 2 && o->dtype == DT_F32 && o->step[rank - 1] == 1 && count[rank - 1] <= MOST_SHORT)
+    if (dim == rank - 2 && o->dtype == DT_F32 && o->step[rank - 1] == 1 && count[rank - 1] <= MAX_SHORT)
         return reduce_short_rows(me, f, (const float *)p, o->step[dim], count[dim], count[rank - 1]);
     float v = starts[f];
     for (int64_t n = 0; n < count[dim]; n++)

@@ -32,13 +32,13 @@ static int64_t slot_bytes(const struct program *p, const struct type *t, const i
 }
 
 /* No tensor has fewer bytes than `least`, no view more than what it is a view of. */
-static bool slots_fit(const struct program *p, const int64_t *symbols, int64_t least)
+static bool slots_fit(const struct program *p, const int64_t *symbols, int64_t min)
 {
     for (int s = 0; s < p->nslots; s++) {
         const struct slot *slot = &p->slots[s];
         int64_t n = slot_bytes(p, &slot->type, symbols);
         int64_t room = slot->kind == SLOT_VIEW ? slot_bytes(p, &p->slots[slot->base].type, symbols) : -1;
-        if (n == -2 || (n >= 0 && n < least) || (room >= 0 && n > room))
+        if (n == -2 || (n >= 0 && n < min) || (room >= 0 && n > room))
             return false;
     }
     return true;
@@ -70,11 +70,11 @@ static void follow(const struct program *p, int64_t *symbols)
 void sample_sizes(const struct program *p, int64_t *symbols)
 {
     static const int16_t sizes[] = {1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096};
-    for (int least = 1; least >= 0; least--) /* without tensors that are empty, where that can be */
+    for (int min = 1; min >= 0; min--) /* without tensors that are empty, where that can be */
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             take(p, symbols, sizes[i]);
             follow(p, symbols);
-            if (guards_hold(p, symbols) && slots_fit(p, symbols, least))
+            if (guards_hold(p, symbols) && slots_fit(p, symbols, min))
                 return;
         }
     take(p, symbols, 1);

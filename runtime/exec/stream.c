@@ -18,8 +18,8 @@
 #include <string.h>
 
 /* Rows of fewer elements, and few operations on what the caches hold, are as fast one instruction after the other. */
-enum { SHORTEST = 512, LEAST_WORK = 512 << 10 };
-enum { MOST_NEW_PLACES = 6, MOST_NEW_OPS = 4 };
+enum { SHORTEST = 512, MIN_WORK = 512 << 10 };
+enum { MAX_NEW_PLACES = 6, MAX_NEW_OPS = 4 };
 _Static_assert((int)STREAM_PLACES <= (int)MAX_JOINT, "all places have one shape");
 
 struct stream_place {
@@ -474,7 +474,7 @@ static bool add_insn(struct stream_maker *m, int at)
         return false;
     if (!insn_shape(m->b, &m->b->k->insns[at], &shape) || (m->to > m->from && !same_shape(&shape, &m->shape)))
         return false;
-    if (m->nplaces + MOST_NEW_PLACES > STREAM_PLACES || m->count + MOST_NEW_OPS > STREAM_OPS)
+    if (m->nplaces + MAX_NEW_PLACES > STREAM_PLACES || m->count + MAX_NEW_OPS > STREAM_OPS)
         return false;
     m->shape = shape;
     m->to = at + 1;
@@ -531,16 +531,16 @@ static bool make_places(struct stream_maker *m, struct stream *s)
     return true;
 }
 
-/* Bytes of memory that the launch goes through, for each operation; LEAST_WORK at most. */
+/* Bytes of memory that the launch goes through, for each operation; MIN_WORK at most. */
 static int64_t work_streamed(const struct binder *b, const struct stream *s, int operations)
 {
-    int64_t work = b->out->instances < LEAST_WORK ? b->out->instances : LEAST_WORK, each = 0;
+    int64_t work = b->out->instances < MIN_WORK ? b->out->instances : MIN_WORK, each = 0;
     for (int k = 0; k < s->nplaces; k++)
         each += s->places[k].move;
     work *= each * operations;
-    for (int d = 0; d < s->shape.rank && work < LEAST_WORK; d++)
+    for (int d = 0; d < s->shape.rank && work < MIN_WORK; d++)
         work *= s->shape.count[d];
-    return work < LEAST_WORK ? work : LEAST_WORK;
+    return work < MIN_WORK ? work : MIN_WORK;
 }
 
 /* How many operands an operation has. */
@@ -651,7 +651,7 @@ static void finish(struct stream_maker *m)
     s->nplaces = m->nplaces, s->ninsns = n;
     merge_shape(b, &m->shape, o, all, &s->shape);
     if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) ||
-        work_streamed(b, s, m->count) < LEAST_WORK)
+        work_streamed(b, s, m->count) < MIN_WORK)
         return;
     s->count = leave_masks(m->op, m->count, s);
     s->ops = arena_copy(b->a, m->op, sizeof *m->op * (size_t)s->count);

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { MOST_BLOCK_VECTORS = 4, MOST_BLOCK_ROWS = 7, U8S8_ROWS = 6 };
+enum { MAX_BLOCK_VECTORS = 4, MAX_BLOCK_ROWS = 7, U8S8_ROWS = 6 };
 /* Blocks of a vector and a half and of two and a half, of 16 lanes: vectors of the least, and how many there are. */
 enum { HALF_VECTORS = 2, HALF_WIDTHS = 2 };
 
@@ -18,7 +18,7 @@ enum { HALF_VECTORS = 2, HALF_WIDTHS = 2 };
 #define WIDENED_ROWS_OF(lanes, neon) ((lanes) == 16 ? 7 : (neon) ? 6 : 5)
 /* From so many rows on, of fewer lanes, weights of bf16 become panels of f32 first (gemm_panels.inc), which meet from
  * the least to the most rows at a time, by this step. */
-enum { PANEL_ROWS_FROM = 12, PANEL_ROWS_LEAST = 60, PANEL_ROWS_MOST = 96, PANEL_ROWS_STEP = 6 };
+enum { PANEL_ROWS_FROM = 12, PANEL_ROWS_MIN = 60, PANEL_ROWS_MAX = 96, PANEL_ROWS_STEP = 6 };
 /* Vectors of the blocks of other types than f32, at most. */
 #define NARROW_VECTORS_OF(lanes) ((lanes) == 16 ? 4 : 2)
 

@@ -4,9 +4,9 @@
 /* Steps that an element of n may take: many where there are few elements, and always so many for each of its bytes. */
 static uint32_t steps_for(const struct str *s, int64_t n)
 {
-    static const double most = 1e7, together = 2e8, per_byte = 1000;
+    static const double max = 1e7, together = 2e8, per_byte = 1000;
     double steps = together / (double)n + per_byte * (double)s->n;
-    return (uint32_t)(steps < most ? steps : most);
+    return (uint32_t)(steps < max ? steps : max);
 }
 
 static bool match_all(const struct str *s, int64_t n, uint8_t *matched, const pcre2_code *code,

@@ -15,12 +15,12 @@ struct pace {
     clock_t began;
     unsigned looks;
 };
-enum { MOST_SECONDS = 4, LOOKS = 256 };
+enum { MAX_SECONDS = 4, LOOKS = 256 };
 
 static int take_step(pcre2_callout_block *block, void *user)
 {
     struct pace *p = user;
-    bool over = ++p->looks % LOOKS == 0 && (clock() - p->began) / CLOCKS_PER_SEC >= MOST_SECONDS;
+    bool over = ++p->looks % LOOKS == 0 && (clock() - p->began) / CLOCKS_PER_SEC >= MAX_SECONDS;
     return over ? PCRE2_ERROR_CALLOUT : 0;
 }
 

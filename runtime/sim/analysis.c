@@ -165,7 +165,7 @@ const char *sim_step_name(const struct sim *s, const struct sim_launch *l)
 /* ---- opportunities ---- */
 
 struct advice {
-    int64_t ps, most; /* most: no more is to be had, as the rest of the program takes as long as it does */
+    int64_t ps, max; /* max: no more is to be had, as the rest of the program takes as long as it does */
     int64_t busy;     /* of the engine that would wait less */
     const char *what, *node, *remedy, *key;
     int nodes; /* alike, in further nodes */
@@ -207,9 +207,9 @@ static int64_t room_without(const struct sim *s, int track)
     return rest < (double)s->latency ? s->latency - (int64_t)rest : 0;
 }
 
-/* What costs `ps`, `most` of which can be saved, in which node, and what to do; the same in nodes of the same kind is
+/* What costs `ps`, `max` of which can be saved, in which node, and what to do; the same in nodes of the same kind is
  * one. */
-static void add(struct advisor *a, int64_t ps, int64_t most, int64_t busy, const char *what, const char *node,
+static void add(struct advisor *a, int64_t ps, int64_t max, int64_t busy, const char *what, const char *node,
                 const char *remedy)
 {
     struct arena *arena = &a->s->arena;
@@ -223,7 +223,7 @@ static void add(struct advisor *a, int64_t ps, int64_t most, int64_t busy, const
         return;
     }
     ARENA_GROW(arena, a->list, a->n, a->cap);
-    a->list[a->n++] = (struct advice){ps, most, busy, what, node, remedy, key, 0};
+    a->list[a->n++] = (struct advice){ps, max, busy, what, node, remedy, key, 0};
 }
 
 static double percent(const struct sim *s, int64_t ps)
@@ -311,7 +311,7 @@ static void advise_launch(struct advisor *a, int index)
 static int by_gain(const void *a, const void *b)
 {
     const struct advice *x = a, *y = b;
-    int64_t p = min(x->ps, x->most), q = min(y->ps, y->most);
+    int64_t p = min(x->ps, x->max), q = min(y->ps, y->max);
     if (p != q)
         return p < q ? 1 : -1;
     if (x->busy != y->busy) /* what has the most to do should wait least */
@@ -335,14 +335,14 @@ static const char *longest_insns(struct sim *s, int track)
         all += r->end - r->start;
     }
     for (int n = 0; n < 2; n++) {
-        int most = 0;
+        int top = 0;
         for (int op = 1; op < INSN_COUNT; op++)
-            most = ps[op] > ps[most] ? op : most;
-        if (ps[most] * 20 < all)
+            top = ps[op] > ps[top] ? op : top;
+        if (ps[top] * 20 < all)
             break;
-        text = arena_printf(&s->arena, "%s%s%s %.0f%%", text, n ? ", " : " (", insn_info(most)->name,
-                            100.0 * (double)ps[most] / (double)all);
-        ps[most] = 0;
+        text = arena_printf(&s->arena, "%s%s%s %.0f%%", text, n ? ", " : " (", insn_info(top)->name,
+                            100.0 * (double)ps[top] / (double)all);
+        ps[top] = 0;
     }
     return *text ? arena_printf(&s->arena, "%s)", text) : "";
 }
@@ -372,8 +372,8 @@ static char *advice_text(struct sim *s, const struct advice *x)
     struct arena *a = &s->arena;
     const char *more = x->nodes ? arena_printf(a, " and %d like it", x->nodes) : "", *saved = "";
     const char *where = *x->node ? arena_printf(a, " in '%s'%s", x->node, more) : "";
-    if (x->most < x->ps)
-        saved = arena_printf(a, " (saves %.1f us at most)", (double)x->most / 1e6);
+    if (x->max < x->ps)
+        saved = arena_printf(a, " (saves %.1f us at most)", (double)x->max / 1e6);
     return arena_printf(a, "%.1f%% of the time (%.1f us): %s%s: %s%s", percent(s, x->ps), (double)x->ps / 1e6, x->what,
                         where, x->remedy, saved);
 }
@@ -396,7 +396,7 @@ static void advise(struct sim *s, struct sim_summary *y)
     if (a.n)
         qsort(a.list, (size_t)a.n, sizeof *a.list, by_gain);
     for (int i = 0; i < a.n && y->nadvice < 10; i++)
-        if (percent(s, min(a.list[i].ps, a.list[i].most)) >= 0.5)
+        if (percent(s, min(a.list[i].ps, a.list[i].max)) >= 0.5)
             y->advice[y->nadvice++] = advice_text(s, &a.list[i]);
 }
 

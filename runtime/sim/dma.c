@@ -7,11 +7,11 @@
 
 static void set_next(struct dma_engine *e)
 {
-    int64_t least = INT64_MAX;
+    int64_t min = INT64_MAX;
     for (int q = 0; q < ENGINE_COUNT; q++)
-        if (e->first[q] && e->first[q]->left < least)
-            least = e->first[q]->left;
-    e->next = e->active ? e->now + least * e->active : INT64_MAX;
+        if (e->first[q] && e->first[q]->left < min)
+            min = e->first[q]->left;
+    e->next = e->active ? e->now + min * e->active : INT64_MAX;
 }
 
 /* Nothing ends before `time`; what is left over of a picosecond for each queue comes later. */

@@ -141,13 +141,13 @@ static void put_kinds(struct sim *s, const struct sim_summary *y, FILE *out)
     for (int i = 0; i < n; i++) {
         const struct sim_kind *k = &kinds[i];
         const char *by;
-        double most = sim_work_bound(s, &k->work, &by);
+        double max = sim_work_bound(s, &k->work, &by);
         fprintf(out, "%s{\"kind\":", i ? "," : "");
         put_string(out, k->name);
         fprintf(out,
                 ",\"layers\":%d,\"path_us\":%.6f,\"bound_us\":%.6f,\"adds_us\":%.6f,\"most_us\":%.6f,"
                 "\"most_by\":\"%s\",\"dma_bytes\":%lld}",
-                k->layers, us(k->path), us(k->alone), us(k->work.adds), most / 1e6, by,
+                k->layers, us(k->path), us(k->alone), us(k->work.adds), max / 1e6, by,
                 (long long)k->work.dma_bytes);
     }
     fprintf(out, "]");

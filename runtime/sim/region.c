@@ -66,8 +66,8 @@ struct byte_runs region_of(const struct number_ap *a, const int64_t *vars)
 
 struct byte_runs region_anywhere(void)
 {
-    int64_t most = INT64_MAX / 4;
-    return (struct byte_runs){.low = -most, .high = most, .run = 2 * most, .extent[0] = 2 * most};
+    int64_t max = INT64_MAX / 4;
+    return (struct byte_runs){.low = -max, .high = max, .run = 2 * max, .extent[0] = 2 * max};
 }
 
 /* ---- comparing ---- */

@@ -179,9 +179,9 @@ void sim_print_steps(const struct sim *s, FILE *out)
 static void print_kind(const struct sim *s, const struct sim_kind *k, FILE *out)
 {
     const char *by;
-    double most = sim_work_bound(s, &k->work, &by);
+    double max = sim_work_bound(s, &k->work, &by);
     fprintf(out, "%6d %10.2f %10.2f %6.2f %10.2f %10.2f %6s %9.3f", k->layers, us(k->path), us(k->alone),
-            k->alone > 0 ? (double)k->path / (double)k->alone : 0, us(k->work.adds), most / 1e6, by,
+            k->alone > 0 ? (double)k->path / (double)k->alone : 0, us(k->work.adds), max / 1e6, by,
             (double)k->work.dma_bytes / 1e6);
     for (int e = 0; e < ENGINE_SP; e++)
         fprintf(out, " %7.2f", us(k->work.busy[e]));

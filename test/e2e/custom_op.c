@@ -172,7 +172,7 @@ static const struct xop_operator overlap_op = {
 };
 
 /* At least 64, which trials with larger sizes do not show. */
-static bool most_shape(const struct xop_call *c)
+static bool max_shape(const struct xop_call *c)
 {
     c->out[0] = c->in[0];
     if (c->out[0].dims[0] < 64)
@@ -183,13 +183,13 @@ static bool nothing(const struct xop_call *c)
 {
     return c->nout == 1;
 }
-static const struct xop_operator most_op = {
+static const struct xop_operator max_op = {
     .domain = "test",
     .name = "Most",
     .version = 1,
     .operands = "x: f32[n]",
     .results = "y",
-    .shape = most_shape,
+    .shape = max_shape,
     .run = nothing,
 };
 static const struct xop_operator forget_op = {
@@ -246,5 +246,5 @@ static const struct xop_operator bad_op = {.domain = "test",
 #define BAD
 #endif
 XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &overlap_op,
-            &most_op, &forget_op, &count_op, &biased_op)
+            &max_op, &forget_op, &count_op, &biased_op)
 #endif

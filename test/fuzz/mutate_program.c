@@ -40,22 +40,22 @@ static int64_t number(struct change *c, int64_t old)
     }
 }
 
-static int small(struct change *c, int old, int least, int end)
+static int small(struct change *c, int old, int min, int end)
 {
-    if (end <= least)
+    if (end <= min)
         return old;
-    return below(c, 2) ? least + (int)below(c, end - least) : old + 1 < end ? old + 1 : least;
+    return below(c, 2) ? min + (int)below(c, end - min) : old + 1 < end ? old + 1 : min;
 }
 
 static void mutate_dim(struct change *c, dim_t *d)
 {
-    static const int64_t most = INT64_MAX / 4; /* of streams */
+    static const int64_t max = INT64_MAX / 4; /* of streams */
     if (c->p->dims.nnodes && below(c, 3) == 0) {
         *d = INT64_MIN + (int64_t)below(c, c->p->dims.nnodes);
         return;
     }
-    int64_t v = number(c, dim_is_const(*d) && *d < most && *d > -most ? *d : 1);
-    *d = v > most ? most : v < -most ? -most : v;
+    int64_t v = number(c, dim_is_const(*d) && *d < max && *d > -max ? *d : 1);
+    *d = v > max ? max : v < -max ? -max : v;
 }
 
 static void mutate_affine(struct change *c, struct affine *a, int nvars)

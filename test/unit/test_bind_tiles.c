@@ -6,7 +6,7 @@
 
 #include "runtime/exec/bind_kernel.h"
 
-enum { LINE = 64, KERNELS = 300, MOST_SHARED = 1 << 14, MAX_TILES = MOST_SHARED + 1, WHOLE = MAX_TILE_BYTES / 4 };
+enum { LINE = 64, KERNELS = 300, MAX_SHARED = 1 << 14, MAX_TILES = MAX_SHARED + 1, WHOLE = MAX_TILE_BYTES / 4 };
 
 struct tile_test {
     struct program *p;
@@ -257,7 +257,7 @@ static void chain(struct tile_test *t, enum opcode op, int ntiles, dim_t element
 /* A tile lives until the next instruction that waits is done: three of a chain live at a time. */
 static void a_chain_takes_three_places(void **state)
 {
-    static const int counts[] = {65, 66, 1000, MOST_SHARED};
+    static const int counts[] = {65, 66, 1000, MAX_SHARED};
     static const enum opcode ops[] = {INSN_nc_matmul, INSN_nc_transpose, INSN_dma_transpose, INSN_dma_copy};
     for (int i = 0; i < 4; i++) {
         struct tile_test t;
@@ -406,7 +406,7 @@ static void refuses_tiles_that_are_too_large(void **state)
 /* A run that is refused for its tiles leaves the caller's memory as it is, and the context usable. */
 static void refused_runs_write_nothing(void **state)
 {
-    enum { SMALL = 5, MOST = 70000, TWO = 40000, ONE = 65537 };
+    enum { SMALL = 5, MAX = 70000, TWO = 40000, ONE = 65537 };
     struct program *p = parse_ok("program \"p\" target cpu outputs \"y\"\n"
                                  "symbol \"n\"\ndim sym 0\nslot %0 input \"x\" f32[n]\nslot %1 planned f32[n] output\n"
                                  "kernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"
@@ -426,18 +426,18 @@ static void refused_runs_write_nothing(void **state)
     struct diag d = {0};
     struct model *m = model_new(p, &d);
     struct context *c = context_new(m, 1, &d);
-    float *x = calloc(MOST, sizeof *x), *y = malloc(MOST * sizeof *y);
-    assert_true(c && context_set_output(c, 0, y, MOST * sizeof *y, &d));
+    float *x = calloc(MAX, sizeof *x), *y = malloc(MAX * sizeof *y);
+    assert_true(c && context_set_output(c, 0, y, MAX * sizeof *y, &d));
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         struct tensor in = tensor_view(DT_F32, 1, &runs[r].n, x);
-        for (int i = 0; i < MOST; i++)
+        for (int i = 0; i < MAX; i++)
             x[i] = (float)i + 1, y[i] = -1;
         assert_true(context_set_input(c, 0, &in, &d));
         assert_int_equal(context_run(c, &d), !runs[r].message);
         if (runs[r].message)
             assert_non_null(strstr(d.text, runs[r].message));
         int64_t written = runs[r].message ? 0 : runs[r].n;
-        for (int i = 0; i < MOST; i++)
+        for (int i = 0; i < MAX; i++)
             assert_true(y[i] == (i < written ? x[i] : -1));
         diag_clear(&d);
     }

@@ -38,8 +38,8 @@ static void check_lines(struct work *w, int64_t n, int sign)
     struct fourier *f = fourier_plan(w, n, 7, sign);
     assert_non_null(f);
     struct fourier_lines *lines = fourier_lines(f);
-    assert_true(lines->most >= 1 && lines->most <= 7);
-    for (int64_t count = lines->most; count > 0; count = count > 1 ? count / 2 : 0) {
+    assert_true(lines->max >= 1 && lines->max <= 7);
+    for (int64_t count = lines->max; count > 0; count = count > 1 ? count / 2 : 0) {
         double complex *x = WORK(w, double complex, n *count), *line = WORK(w, double complex, n);
         uint32_t seed = (uint32_t)(n + count);
         for (int64_t i = 0; i < n * count; i++) {
@@ -65,7 +65,7 @@ static void check_real(struct work *w, int64_t n, int sign)
     struct fourier *f = fourier_plan_real(w, n, 5, sign);
     assert_non_null(f);
     struct fourier_lines *lines = fourier_lines(f);
-    int64_t count = lines->most, step = 1 + n / 13;
+    int64_t count = lines->max, step = 1 + n / 13;
     double complex *x = WORK(w, double complex, n *count);
     uint32_t seed = (uint32_t)n;
     for (int64_t l = 0; l < count; l++)

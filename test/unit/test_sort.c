@@ -33,10 +33,10 @@ static uint32_t next(uint32_t *seed)
 /* Items go as a whole, and none is lost: those of n different keys are n keys in order. */
 static void whole(void **state)
 {
-    enum { MOST = 200 };
-    static struct sort_item items[MOST];
+    enum { MAX = 200 };
+    static struct sort_item items[MAX];
     uint32_t seed = 1;
-    for (int n = 0; n <= MOST; n++) {
+    for (int n = 0; n <= MAX; n++) {
         for (int i = 0; i < n; i++) {
             items[i].key = i - n / 2;
             memset(items[i].rest, i, sizeof items[i].rest);

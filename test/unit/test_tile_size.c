@@ -30,10 +30,10 @@ static void few_instances_become_more(void **state)
     assert_int_equal(spread_tile(7, 64, 1, 21), 7);
     for (dim_t count = 1; count < 300; count += 1 + count / 9)
         for (dim_t others = 1; others < 40; others += 3)
-            for (dim_t least = 1; least < 64; least += 9) {
-                dim_t tile = spread_tile(count, 64, others, least), plain = even_tile(count, 64);
+            for (dim_t min = 1; min < 64; min += 9) {
+                dim_t tile = spread_tile(count, 64, others, min), plain = even_tile(count, 64);
                 assert_true(tile >= 1 && tile <= plain);
-                assert_true(tile == plain || 2 * tile > least); /* cut evenly, from at least that */
+                assert_true(tile == plain || 2 * tile > min); /* cut evenly, from at least that */
                 if (ceil_div(count, plain) * others >= 16)
                     assert_int_equal(tile, plain);
             }

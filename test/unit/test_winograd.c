@@ -392,12 +392,12 @@ static void rounded_planes(void **state)
         assert_int_equal(ways[1].size, 2);
         assert_true(ways[1].bf16 && !ways[2].size);
         double of_planes = deviation(y[1], y[0], n), of_sums = deviation(y[2], y[0], n);
-        double max = error_of(y[1], y[0], n), most_direct = error_of(y[2], y[0], n);
+        double max = error_of(y[1], y[0], n), max_direct = error_of(y[2], y[0], n);
         print_message("%d to %d channels: deviation %.2f, largest error %.2f times the direct "
                       "sum's\n",
-                      k->channels, k->out_channels, of_planes / of_sums, max / most_direct);
+                      k->channels, k->out_channels, of_planes / of_sums, max / max_direct);
         assert_true(of_planes > 0 && of_planes <= 2 * of_sums);
-        assert_true(max <= 2.5 * most_direct);
+        assert_true(max <= 2.5 * max_direct);
         for (int w = 0; w < 3; w++)
             discard(&ways[w]), free(y[w]);
         free(y[3]), free(y[4]), free(t.at);

@@ -7,8 +7,8 @@
 #define ONE(id)            (int)HLO_ATTR_##id + HLO_ATTR_ONE,
 #define LIST(...)          ((const uint8_t[]){__VA_ARGS__ HLO_ATTR_INVALID})
 #define TAKES(n)           n, .any_type = true
-#define SOME_ARRAYS(least) least, .or_more = true
-#define SOME(least)        least, .or_more = true, .any_type = true
+#define SOME_ARRAYS(min) min, .or_more = true
+#define SOME(min)        min, .or_more = true, .any_type = true
 #define PAIRS              2, .or_more = true, .expected = "inputs and as many initial values"
 #define UPDATES            3, .or_more = true, .expected = "inputs, indices, and as many updates"
 #define INFERRED(rule)     true

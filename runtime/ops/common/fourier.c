@@ -91,11 +91,11 @@ static bool plan_chirp(struct work *w, struct fourier *f)
         size *= 2;
     f->chirp = WORK(w, double complex, n);
     f->filter = WORK(w, double complex, size);
-    f->there = fourier_plan(w, size, f->lines.most, -1);
-    f->back = fourier_plan(w, size, f->lines.most, 1);
+    f->there = fourier_plan(w, size, f->lines.max, -1);
+    f->back = fourier_plan(w, size, f->lines.max, 1);
     if (!f->chirp || !f->filter || !f->there || !f->back)
         return false;
-    f->lines.most = f->there->lines.most;
+    f->lines.max = f->there->lines.max;
     struct fourier_lines *a = &f->there->lines;
     for (int64_t k = 0; k < size; k++)
         a->re[k] = a->im[k] = 0;
@@ -141,13 +141,13 @@ static struct fourier *plan(struct work *w, int64_t n, int64_t lines, int sign, 
     struct fourier *f = WORK(w, struct fourier, 1);
     if (!f)
         return NULL;
-    int64_t most = lines < MAX_LINES ? lines : MAX_LINES;
-    if (most > MAX_NUMBERS / n)
-        most = MAX_NUMBERS / n;
-    *f = (struct fourier){.n = n, .sign = sign, .circle = circle, .lines.most = most > 1 ? most : 1};
+    int64_t max = lines < MAX_LINES ? lines : MAX_LINES;
+    if (max > MAX_NUMBERS / n)
+        max = MAX_NUMBERS / n;
+    *f = (struct fourier){.n = n, .sign = sign, .circle = circle, .lines.max = max > 1 ? max : 1};
     if (fourier_max_radix(n) > MAX_FACTOR && !plan_chirp(w, f))
         return NULL;
-    int64_t size = n * f->lines.most + APART;
+    int64_t size = n * f->lines.max + APART;
     double *numbers = WORK(w, double, (f->chirp ? 2 : 4) * size);
     if (!numbers)
         return NULL;

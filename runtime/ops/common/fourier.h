@@ -17,7 +17,7 @@ struct fourier *fourier_plan(struct work *w, int64_t n, int64_t lines, int sign)
 
 /* How many lines go together, and where: number j of line l at [j * count + l], where count are transformed. */
 struct fourier_lines {
-    int64_t most;
+    int64_t max;
     double *re, *im;
 };
 struct fourier_lines *fourier_lines(struct fourier *f);

@@ -154,7 +154,7 @@ struct fourier_f32 *fourier_f32_plan_across(struct work *w, int64_t n, int sign,
     struct fourier_f32 *f = WORK(w, struct fourier_f32, 1);
     if (!f)
         return NULL;
-    const int64_t most = MAX_NUMBERS / n > MAX_LINES ? MAX_NUMBERS / n : MAX_LINES, times = (lines + most - 1) / most;
+    const int64_t max = MAX_NUMBERS / n > MAX_LINES ? MAX_NUMBERS / n : MAX_LINES, times = (lines + max - 1) / max;
     *f = (struct fourier_f32){.m = n, .sign = sign, .lines = (lines + times - 1) / times, .b.n = 1};
     return plan_roots(w, &f->a, n, sign) && plan_places(w, f) ? f : NULL;
 }

@@ -235,19 +235,19 @@ void f64_to_i64(void *y, int64_t n)
 
 static uint64_t largest_i64(const int64_t *x, int64_t n)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
     for (int64_t i = 0; i < n; i++) {
         uint64_t v = x[i] < 0 ? 0 - (uint64_t)x[i] : (uint64_t)x[i];
-        most = v > most ? v : most;
+        max = v > max ? v : max;
     }
-    return most;
+    return max;
 }
 
 /* By doubles where these numbers are small enough for sums of k; false: they are not, or there is no memory. */
 static bool multiply_small_i64(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *y)
 {
-    const uint64_t whole = UINT64_C(1) << 53, most_a = largest_i64(a, m * k), most_b = largest_i64(b, k * n);
-    if (most_a && most_b && (most_a >= whole || most_b >= whole || most_a > whole / most_b / (uint64_t)k))
+    const uint64_t whole = UINT64_C(1) << 53, max_a = largest_i64(a, m * k), max_b = largest_i64(b, k * n);
+    if (max_a && max_b && (max_a >= whole || max_b >= whole || max_a > whole / max_b / (uint64_t)k))
         return false;
     double *copy = malloc(sizeof *copy * (size_t)(m * k + k * n));
     if (!copy)

@@ -84,10 +84,10 @@ void fill_short_rows(char *y, int64_t y_step, const char *x, int64_t x_step, int
 
 void repeat_block(char *y, size_t bytes, size_t all)
 {
-    enum { MOST = 8192 }; /* at a time, from the first cache */
-    size_t most = bytes && bytes < MOST ? MOST / bytes * bytes : bytes;
+    enum { MAX = 8192 }; /* at a time, from the first cache */
+    size_t max = bytes && bytes < MAX ? MAX / bytes * bytes : bytes;
     for (size_t have = bytes, n; have < all; have += n) {
-        n = have < most ? have : most;
+        n = have < max ? have : max;
         n = n < all - have ? n : all - have;
         memcpy(y + have, y, n);
     }

@@ -91,10 +91,10 @@ bool infer_bifurcation_detector(struct infer *f)
         if (has_input(f, i) && f->in[i].rank >= 0 && f->in[i].rank != (i != 2))
             return fail(f->d, "operand %d has rank %d, expected %d", i, f->in[i].rank, i != 2);
     dim_t n = has_input(f, 3) || f->in[1].rank < 0 ? infer_unknown(f, "tokens") : f->in[1].dims[0];
-    int64_t least = attr_int(f->attrs, "min_ngram_size", 1), most = attr_int(f->attrs, "max_ngram_size", 3);
-    if (least < 1 || most < least)
-        return fail(f->d, "n-grams of %lld to %lld tokens, expected of 1 or more to as many or more", (long long)least,
-                    (long long)most);
+    int64_t min = attr_int(f->attrs, "min_ngram_size", 1), max = attr_int(f->attrs, "max_ngram_size", 3);
+    if (min < 1 || max < min)
+        return fail(f->d, "n-grams of %lld to %lld tokens, expected of 1 or more to as many or more", (long long)min,
+                    (long long)max);
     infer_out(f, 0, DT_I64, 1, &n);
     return infer_out(f, 1, DT_I64, 0, NULL);
 }
@@ -109,10 +109,10 @@ static int64_t find_ngram(const int64_t *tokens, int64_t count, const int64_t *n
 }
 
 /* Behind the one place of the source that holds the last n tokens, of the fewest that are there once; -1: none. */
-static int64_t match_suffix(const int64_t *source, int64_t size, const int64_t *tokens, int64_t count, int64_t least,
-                            int64_t most)
+static int64_t match_suffix(const int64_t *source, int64_t size, const int64_t *tokens, int64_t count, int64_t min,
+                            int64_t max)
 {
-    for (int64_t n = least; n <= most && n <= count; n++) {
+    for (int64_t n = min; n <= max && n <= count; n++) {
         const int64_t *ngram = tokens + count - n;
         int64_t at = find_ngram(source, size, ngram, n, 0);
         if (at < 0)

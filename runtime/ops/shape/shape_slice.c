@@ -36,7 +36,7 @@ static bool place(struct infer *f, dim_t v, dim_t n, dim_t low, int64_t high, di
 }
 
 /* The least start: backwards too the first element, as ONNX has it, where NumPy takes nothing; -1 if there is none. */
-static dim_t least_start(struct infer *f, dim_t start, dim_t n, bool forward)
+static dim_t min_start(struct infer *f, dim_t start, dim_t n, bool forward)
 {
     if (forward)
         return 0;
@@ -51,7 +51,7 @@ static dim_t slice_length(struct infer *f, dim_t n, dim_t start, dim_t end, int6
         return 0;
     }
     bool forward = step > 0;
-    if (!place(f, start, n, least_start(f, start, n, forward), forward ? 0 : -1, &from) ||
+    if (!place(f, start, n, min_start(f, start, n, forward), forward ? 0 : -1, &from) ||
         !place(f, end, n, forward ? 0 : -1, forward ? 0 : -1, &to))
         return infer_unknown(f, "slice");
     if (forward)

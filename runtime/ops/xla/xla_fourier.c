@@ -45,9 +45,9 @@ static bool transform_axis(struct work *w, double complex *v, const int64_t *dim
     if (!plan)
         return false;
     struct fourier_lines *lines = fourier_lines(plan);
-    int64_t *start = WORK(w, int64_t, lines->most);
+    int64_t *start = WORK(w, int64_t, lines->max);
     for (int64_t o = 0, count; start && o < outer * inner; o += count) {
-        count = outer * inner - o < lines->most ? outer * inner - o : lines->most;
+        count = outer * inner - o < lines->max ? outer * inner - o : lines->max;
         for (int64_t l = 0; l < count; l++)
             start[l] = (o + l) / inner * n * inner + (o + l) % inner;
         for (int64_t i = 0; i < n; i++)
@@ -87,7 +87,7 @@ static bool transform_rows(struct op_call *c, struct work *w, int64_t n, int64_t
         return false;
     struct fourier_lines *lines = fourier_lines(plan);
     for (int64_t r = 0, count; r < rows; r += count) {
-        count = rows - r < lines->most ? rows - r : lines->most;
+        count = rows - r < lines->max ? rows - r : lines->max;
         const float *from = (const float *)x->data + r * m * parts;
         float *to = (float *)c->out[0]->data + r * keep * 2;
         for (int64_t i = 0; i < m; i++)
