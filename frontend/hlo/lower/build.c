@@ -297,13 +297,39 @@ static bool is_scalar_repeated(const struct value *v)
            h_rank(v->def->in[0]) == 0;
 }
 
-struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const *in, int nin,
+/* An operand as long along an axis as another one. */
+static struct value *as_long_as(struct hlo_lower *l, struct value *x, struct value *other, int axis)
+{
+    int64_t zero = 0, d = axis;
+    struct value *in[] = {x, b_i64s(l->b, &zero, 1), b_dim(l->b, other, axis), b_i64s(l->b, &d, 1)};
+    return b_op(l->b, OP_slice, in, 4, NULL);
+}
+
+/* Beside an operand of f32[<=8] that has 5 elements, one of f32[8] is its first 5, as results have the smaller size. */
+static void cut_to_sizes(struct hlo_lower *l, struct value **in, int nin)
+{
+    const struct hlo_shape *s = l->i->shape;
+    for (int d = 0; s->bounds && d < s->rank; d++) {
+        struct value *open = NULL;
+        for (int k = 0; k < nin && s->bounds[d] >= 0; k++)
+            if (h_rank(in[k]) == s->rank && !dim_is_const(in[k]->type.dims[d]))
+                open = in[k];
+        for (int k = 0; open && k < nin; k++)
+            if (h_rank(in[k]) == s->rank && in[k]->type.dims[d] == s->bounds[d] && !is_scalar_repeated(in[k]))
+                in[k] = as_long_as(l, in[k], open, d);
+    }
+}
+
+struct value *h_elementwise(struct hlo_lower *l, enum op op, struct value *const *operands, int nin,
                             const struct attrs *attrs)
 {
-    struct value *thin[4];
+    struct value *in[4], *thin[4];
     int whole = 0, scalars = 0, full = -1;
     if (diag_failed(l->b->d) || nin > 4)
-        return diag_failed(l->b->d) ? NULL : b_op(l->b, op, in, nin, attrs);
+        return diag_failed(l->b->d) ? NULL : b_op(l->b, op, operands, nin, attrs);
+    for (int k = 0; k < nin; k++)
+        in[k] = operands[k];
+    cut_to_sizes(l, in, nin);
     for (int k = 0; k < nin; k++) {
         bool repeats = in[k]->def && in[k]->def->op == OP_broadcast_in_dim;
         scalars += is_scalar_repeated(in[k]) || h_rank(in[k]) == 0;
