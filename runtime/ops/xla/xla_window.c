@@ -268,9 +268,9 @@ static bool select_and_scatter(struct op_call *c, struct work *w)
             return false;
     } while (next_index(tap, f.size, f.rank));
     for (int64_t i = 0; i < count; i++) { /* windows may share an element: one after the other */
-        struct vector pair[2] = {{dtype, (char *)source->data + (size_t)i * bytes},
-                                 {dtype, (char *)y->data + (size_t)s.where[i] * bytes}};
-        if (s.where[i] >= 0 && !combine_run(&scatter, 1, pair, 2, &pair[1], 1))
+        struct vector pair[2] = {{dtype, (char *)y->data + (size_t)s.where[i] * bytes},
+                                 {dtype, (char *)source->data + (size_t)i * bytes}};
+        if (s.where[i] >= 0 && !combine_run(&scatter, 1, pair, 2, &pair[0], 1))
             return false;
     }
     return true;
