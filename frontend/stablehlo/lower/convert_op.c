@@ -93,6 +93,8 @@ static bool convert_sdy(struct sh_convert *c, const struct mlir_op *op)
 {
     if (!op->result_count && !op->region_count)
         return true; /* sdy.mesh */
+    if (mlir_is(op, "sdy.constant") && mlir_attr(op, "value") && mlir_attr(op, "value")->kind == MA_DENSE)
+        return sh_convert_constant(c, op);
     if (mlir_is(op, "sdy.manual_computation") || mlir_is(op, "sdy.named_computation"))
         return convert_manual(c, op);
     return sh_convert_identity(c, op);

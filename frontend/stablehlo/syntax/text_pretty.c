@@ -693,7 +693,7 @@ bool text_pretty(struct text *t, struct mlir_op *op, int named)
             op->name = short_names[k][1];
     const char *name = op->name;
     if (!strcmp(name, "stablehlo.constant") || !strcmp(name, "chlo.constant") ||
-        !strcmp(name, "arith.constant"))
+        !strcmp(name, "arith.constant") || !strcmp(name, "sdy.constant"))
         return constant(t, op);
     if (!strcmp(name, "stablehlo.compare"))
         return compare(t, op, named);
