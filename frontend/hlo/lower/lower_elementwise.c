@@ -116,12 +116,25 @@ static struct value *compare_ordinary(struct hlo_lower *l, enum op op)
     return nan_last(l, equal, turned ? y : x, turned ? x : y);
 }
 
+/* The integer whose bits x has, with a sign or without. */
+static struct value *with_sign(struct hlo_lower *l, struct value *x, int64_t type)
+{
+    static const int other[][2] = {{DT_I8, DT_U8}, {DT_I16, DT_U16}, {DT_I32, DT_U32}, {DT_I64, DT_U64}};
+    int column = type == HLO_COMPARISON_UNSIGNED ? 0 : type == HLO_COMPARISON_SIGNED ? 1 : -1;
+    struct attrs a = {0};
+    for (size_t k = 0; column >= 0 && k < sizeof other / sizeof *other; k++)
+        if (h_dtype(x) == other[k][column]) {
+            h_set_int(l, &a, "to", other[k][!column]);
+            return b_op(l->b, OP_bitcast, &x, 1, &a);
+        }
+    return x;
+}
+
 bool hlo_lower_compare(struct hlo_lower *l)
 {
-    struct value *x = h_in(l, 0), *y = h_in(l, 1);
-    bool total = hlo_attr(l->i, HLO_ATTR_type) &&
-                 hlo_attr_int(l->i, HLO_ATTR_type) == HLO_COMPARISON_TOTALORDER;
-    if (total && dtype_is_float(h_dtype(x))) {
+    int64_t type = hlo_attr(l->i, HLO_ATTR_type) ? hlo_attr_int(l->i, HLO_ATTR_type) : HLO_COMPARISON_FLOAT;
+    struct value *x = with_sign(l, h_in(l, 0), type), *y = with_sign(l, h_in(l, 1), type);
+    if (type == HLO_COMPARISON_TOTALORDER && dtype_is_float(h_dtype(x))) {
         struct value *z = compare_ordinary(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)]);
         if (z)
             return h_done(l, z);

@@ -321,6 +321,10 @@ static bool constant_like(struct sh_convert *c, const struct mlir_op *op)
     const struct mlir_attr *v = mlir_attr(op, "value");
     if (!x || !v || (v->kind != MA_FLOAT && v->kind != MA_INT && v->kind != MA_BOOL))
         return x ? SH_ERROR(c, "its value is not a number") : false;
+    const struct hlo_shape *to = sh_shape(c, op->results[0]->type);
+    if (!to)
+        return false;
+    x = sh_cast(c, x, to->type);
     return sh_finish(c, op, sh_like(c, x, v->kind == MA_FLOAT ? v->f : (double)v->i));
 }
 

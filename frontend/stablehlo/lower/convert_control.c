@@ -577,8 +577,11 @@ bool sh_convert_einsum(struct sh_convert *c, const struct mlir_op *op)
     struct hlo_instruction *x = sh_operand(c, op, 0),
                            *y = op->operand_count > 1 ? sh_operand(c, op, 1) : NULL;
     const char *config = mlir_text(mlir_attr(op, "einsum_config"));
-    if (!x || (op->operand_count > 1 && !y) || !parse_einsum(c, config, op->operand_count, &e))
+    const struct hlo_shape *to = sh_shape(c, op->results[0]->type);
+    if (!x || !to || (op->operand_count > 1 && !y) || !parse_einsum(c, config, op->operand_count, &e))
         return false;
+    x = sh_cast(c, x, to->type);
+    y = y ? sh_cast(c, y, to->type) : NULL;
     if (e.count[0] != x->shape->rank || (y && e.count[1] != y->shape->rank))
         return SH_ERROR(c, "einsum_config \"%.60s\" does not fit the operands' dimensions", config);
     for (int part = 0; part < 3; part++)

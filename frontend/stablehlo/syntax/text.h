@@ -1,6 +1,6 @@
 /*
  * The text reader's own parts. text.c: characters, names, values; text_module.c; text_type.c;
- * text_attr.c; text_dense.c; text_op.c: modules, functions, generic operations; text_pretty.c:
+ * text_attr.c; text_dense.c; text_op.c: modules, functions, generic operations; text_pretty.c, text_sdy.c:
  * operations with a spelling of their own. Every function returns false (or NULL) after putting a
  * message with file, line and column into the diag.
  */
@@ -108,6 +108,12 @@ bool text_pretty(struct text *t, struct mlir_op *op, int named_results);
 /* `: types` of an operation: makes the results. */
 bool text_results(struct text *t, struct mlir_op *op, const struct mlir_type **types, int count);
 bool text_function_type(struct text *t, struct mlir_op *op);
+bool text_operand_list(struct text *t, struct mlir_op *op); /* after `(` */
 void text_push_operand(struct text *t, struct mlir_op *op, struct mlir_value *v);
+
+/* Operations of Shardy with forms of their own; what they say of devices is not looked into. */
+bool text_sdy_mesh(struct text *t, struct mlir_op *op);
+bool text_sdy_computation(struct text *t, struct mlir_op *op);
+bool text_sdy_clauses(struct text *t); /* `key=value key=value` */
 
 #endif

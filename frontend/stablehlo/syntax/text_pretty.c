@@ -169,7 +169,7 @@ static bool operand(struct text *t, struct mlir_op *op)
     return v != NULL;
 }
 
-static bool operand_list(struct text *t, struct mlir_op *op) /* after `(` */
+bool text_operand_list(struct text *t, struct mlir_op *op) /* after `(` */
 {
     for (int n = 0; !text_eat(t, ")"); n++) {
         if (n && !text_need(t, ","))
@@ -359,7 +359,7 @@ static bool window_key(struct text *t, struct mlir_op *op)
 /* (%x, %w) dim_numbers = ..., window = {...} {...} : types */
 static bool convolution(struct text *t, struct mlir_op *op)
 {
-    if (!text_need(t, "(") || !operand_list(t, op))
+    if (!text_need(t, "(") || !text_operand_list(t, op))
         return false;
     do {
         if (text_word(t, "dim_numbers")) {
@@ -520,10 +520,10 @@ static bool reduce(struct text *t, struct mlir_op *op)
 static bool scan(struct text *t, struct mlir_op *op)
 {
     int64_t dim;
-    if (!text_need(t, "(") || !operand_list(t, op))
+    if (!text_need(t, "(") || !text_operand_list(t, op))
         return false;
     int inputs = op->operand_count;
-    if (!text_need_word(t, "inits") || !text_need(t, "(") || !operand_list(t, op) ||
+    if (!text_need_word(t, "inits") || !text_need(t, "(") || !text_operand_list(t, op) ||
         !text_need_word(t, "dimension") || !text_need(t, "=") || !text_int(t, &dim))
         return false;
     set_int(t, op, "dimension", dim, DT_I64);
@@ -550,7 +550,7 @@ static bool call(struct text *t, struct mlir_op *op, const char *key, enum mlir_
     a->text = s->text;
     a->size = s->size;
     mlir_dict_set(t->arena, &op->attrs, key, a);
-    return text_need(t, "(") && operand_list(t, op) && text_dict_optional(t, &op->attrs) &&
+    return text_need(t, "(") && text_operand_list(t, op) && text_dict_optional(t, &op->attrs) &&
            text_need(t, ":") && text_function_type(t, op);
 }
 
@@ -569,26 +569,12 @@ static bool composite(struct text *t, struct mlir_op *op)
     return text_dict_optional(t, &op->attrs) && result_types(t, op, 1);
 }
 
-/* @mesh = <...>: not looked into */
-static bool sdy_mesh(struct text *t, struct mlir_op *op)
-{
-    const struct mlir_attr *name = text_attr(t), *v;
-    if (!name || !text_need(t, "=") || !(v = text_attr(t)))
-        return false;
-    struct mlir_attr *s = mlir_attr_new(t->arena, MA_STRING);
-    s->text = name->text;
-    s->size = name->size;
-    mlir_dict_set(t->arena, &op->attrs, "sym_name", s);
-    mlir_dict_set(t->arena, &op->attrs, "mesh", v);
-    return text_dict_optional(t, &op->attrs) && text_results(t, op, NULL, 0);
-}
-
 /* Other dialects: operands, anything in brackets, types. */
 static bool foreign(struct text *t, struct mlir_op *op, int named)
 {
     const struct mlir_type **v = NULL;
     int count = 0;
-    while (text_peek(t) && strchr("%<{(@", *t->p)) {
+    while (text_peek(t) && strchr("%<{([@", *t->p)) {
         const char *from, *to;
         if (*t->p == '@'   ? !text_attr(t)
             : *t->p == '%' ? !operand(t, op)
@@ -596,6 +582,8 @@ static bool foreign(struct text *t, struct mlir_op *op, int named)
             return false;
         text_eat(t, ",");
     }
+    if (!strncmp(op->name, "sdy.", 4) && !text_sdy_clauses(t))
+        return false;
     if (!text_eat(t, ":"))
         return named ? text_expected(t, "':' and types") : text_results(t, op, NULL, 0);
     if (text_peek(t) == '(') {
@@ -658,7 +646,7 @@ static bool plain(struct text *t, struct mlir_op *op, int named)
                 set_int(t, op, "index", k, DT_I32);
             }
         } else if (text_eat(t, "(")) {
-            if (!operand_list(t, op))
+            if (!text_operand_list(t, op))
                 return false;
         } else if (isalpha((unsigned char)*t->p) &&
                    (!op->operand_count || t->p[-1] == ' ' || t->p[-1] == ',')) {
@@ -714,7 +702,9 @@ bool text_pretty(struct text *t, struct mlir_op *op, int named)
     if (!strcmp(name, "stablehlo.composite"))
         return composite(t, op);
     if (!strcmp(name, "sdy.mesh"))
-        return sdy_mesh(t, op);
+        return text_sdy_mesh(t, op);
+    if (!strcmp(name, "sdy.manual_computation") || !strcmp(name, "sdy.named_computation"))
+        return text_sdy_computation(t, op);
     if (strncmp(name, "stablehlo.", 10) && strncmp(name, "chlo.", 5) &&
         strcmp(name, "func.return"))
         return other_dialect(t, op, named);
