@@ -475,7 +475,7 @@ case('BeamSearch',[text('BeamSearch',['ids','max','few','three','two','one','one
 case('BeamSearch_penalties',[text('BeamSearch',['ids','max','min','three','two','len','rep','voc','pre'],['y','z','s'],no_repeat_ngram_size=2)],{**words,**penalties,'three':I(3),'two':I(2),'len':np.array([.3],np.float32)},['y','z','s'],opsets=MS)
 
 # ---- and with an encoder, of T5's kind ----
-def t5(V=23,heads=2,size=4):
+def t5(V=23,heads=2,size=4,tokens=False): # tokens: the decoder takes the encoder's, not its states
     E=heads*size; vi=h.make_tensor_value_info
     names=['wte','head']+[a+b for a in ('own','enc') for b in 'qkvo']; W={k:nh.from_array(f32(*((V,E) if k=='wte' else (E,V) if k=='head' else (E,E))),k) for k in names}
     C=[nh.from_array(np.array(v),k) for k,v in (('apart',[0,-1,heads,size]),('flat',[0,-1,E]),('axes',[1,2]))]+[nh.from_array(np.float32(v),k) for k,v in (('one',1),('low',-1e4))]
@@ -489,6 +489,7 @@ def t5(V=23,heads=2,size=4):
         if first:
             states=n('Tanh',[n('Gather',['wte','encoder_input_ids'])],'encoder_hidden_states'); cross=[split(states,w,f'present_{k}_cross_0') for w,k in (('enck','key'),('encv','value'))]
         mask=n('Mul',[n('Sub',['one',n('Cast',[n('Unsqueeze',['encoder_attention_mask','axes'])],to=1)]),'low']); x=n('Gather',['wte',ids])
+        if tokens and past: x=n('Add',[x,n('ReduceMean',[n('Gather',['wte','encoder_input_ids'])],axes=[1])])
         kv=[split(x,w,None if past else f'present_{k}_self_0') for w,k in (('ownk','key'),('ownv','value'))]
         if past: kv=[n('Concat',[f'past_{k}_self_0',v],f'present_{k}_self_0',axis=2) for k,v in zip(('key','value'),kv)]
         x=n('Add',[x,attend(split(x,'ownq'),*kv,None,'owno')]); x=n('Add',[x,attend(split(x,'encq'),*cross,mask,'enco')]); n('MatMul',[x,'head'],'logits')
@@ -496,7 +497,7 @@ def t5(V=23,heads=2,size=4):
     kv=lambda way,kind,*d:[vi(f'{way}_{k}_{kind}_0',T.FLOAT,['b',heads,*d,size]) for k in ('key','value')]
     mask=vi('encoder_attention_mask',T.INT32,['b','s']); logits=vi('logits',T.FLOAT,['b',1,V]); states=vi('encoder_hidden_states',T.FLOAT,['b','s',E])
     nodes,inits=graph(True,'decoder_input_ids',False); encoder=h.make_graph(nodes,'encoder',[vi('encoder_input_ids',T.INT32,['b','s']),mask,vi('decoder_input_ids',T.INT32,['b',1])],[logits,states]+kv('present','self',1)+kv('present','cross','s'),inits)
-    nodes,inits=graph(False,'input_ids',True); return dict(encoder=encoder,decoder=h.make_graph(nodes,'decoder',[vi('input_ids',T.INT32,['b',1]),mask,states]+kv('past','self','p')+kv('past','cross','s'),[logits]+kv('present','self','q'),inits))
+    nodes,inits=graph(False,'input_ids',True); return dict(encoder=encoder,decoder=h.make_graph(nodes,'decoder',[vi('input_ids',T.INT32,['b',1])]+([vi('encoder_input_ids',T.INT32,['b','s']),mask] if tokens else [mask,states])+kv('past','self','p')+kv('past','cross','s'),[logits]+kv('present','self','q'),inits))
 case('BeamSearch_encoder',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5())],{**words,**ones},['y','z'],opsets=MS)
 
 # ---- an LSTM that looks at a memory ----
@@ -533,3 +534,4 @@ body=h.make_graph([h.make_node('Squeeze',['i'],['j'],axes=[0]),h.make_node('Gath
 written('Loop_numbers_of_rank_1',[h.make_node('Loop',['n','go0','zero'],['sum9','rows'],body=body)],[vi('x',T.FLOAT,[3,4])],[vi('sum9',T.FLOAT,[4]),vi('rows',T.FLOAT,[3,4])],{'x':f32(3,4)},[('',11)],[nh.from_array(np.array(3),'n'),nh.from_array(np.array(True),'go0'),nh.from_array(np.zeros(4,np.float32),'zero')])
 for op,bias in (('LayerNormalization',['b']),('SimplifiedLayerNormalization',[])):
     written(op+'_two_types',[h.make_node(op,['x','s']+bias,['y'],axis=-1)],[vi('x',T.FLOAT16,[2,3,8])],[vi('y',T.FLOAT,[2,3,8])],{'x':f32(2,3,8).astype(np.float16)},[('',12)],[nh.from_array(f32(8),'s')]+[nh.from_array(f32(8),'b')]*len(bias))
+case('BeamSearch_encoder_tokens',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5(tokens=True))],{**words,**ones},['y','z'],opsets=MS)

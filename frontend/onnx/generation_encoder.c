@@ -5,6 +5,8 @@
 #include "frontend/onnx/generation.h"
 #include "frontend/onnx/ops.h"
 
+#include <string.h>
+
 enum { ENCODER_INPUTS = 3, FIRST_KEYS = 2 }; /* of its results: logits, states, keys and values */
 
 /* Padding is hidden at the beginning only. */
@@ -25,9 +27,10 @@ static bool check_graphs(struct onnx_node *n, const struct subgraph *encoder, co
         return NODE_ERROR(n, "the encoder has %zu inputs and %zu outputs, expected tokens, a mask and the decoder's "
                              "first token, and logits, states and four keys or values of each layer",
                           encoder->graph->n_input, encoder->graph->n_output);
-    if ((int)decoder->graph->n_output != 1 + keys / 2 || others < 1 || others > 2)
-        return NODE_ERROR(n, "the decoder has %zu inputs and %zu outputs, expected a token, a mask, states or not, and "
-                             "the encoder's %d keys and values, and logits and %d keys and values",
+    if ((int)decoder->graph->n_output != 1 + keys / 2 || others < 1 || others > 3)
+        return NODE_ERROR(n, "the decoder has %zu inputs and %zu outputs, expected a token, the encoder's tokens or "
+                             "not, a mask, states or not, and the encoder's %d keys and values, and logits and %d keys "
+                             "and values",
                           decoder->graph->n_input, decoder->graph->n_output, keys, keys / 2);
     return subgraph_input_dim(decoder, 0, 1, 2) == 1 ||
            NODE_ERROR(n, "the decoder's first input is not declared with 2 dimensions, of which the second is 1");
@@ -48,7 +51,7 @@ bool generation_encode(struct generation *g, struct value *attention_mask)
     struct value *args[] = {n->in[0], attention_mask ? attention_mask : mask_of(g), NULL};
     args[2] = b_2(b, OP_expand, b_scalar(b, DT_I32, (double)token), shape);
     int count = (int)encoder.graph->n_output, own = (count - FIRST_KEYS) / 2;
-    struct value **made = ARENA_ARRAY(&b->g->arena, struct value *, 2 * count + 2);
+    struct value **made = ARENA_ARRAY(&b->g->arena, struct value *, 2 * count + 3);
     if (diag_failed(b->d) || !import_inline(n, &encoder, args, ENCODER_INPUTS, made, count))
         return false;
     struct value *logits = generation_logits(g, made[0]);
@@ -59,8 +62,13 @@ bool generation_encode(struct generation *g, struct value *attention_mask)
     g->row_axis = 0, g->growing_axis = 2;
     g->past = made + FIRST_KEYS, g->npast = own;
     g->fixed = made + count;
+    const int others = (int)decoder.graph->n_input - 1 - 2 * own;
+    const char *second = decoder.graph->input[1]->name;
+    const bool tokens = others == 3 || (others == 2 && second && !strcmp(second, "encoder_input_ids"));
+    if (tokens)
+        g->fixed[g->nfixed++] = generation_rows(g, n->in[0]);
     g->fixed[g->nfixed++] = generation_rows(g, args[1]);
-    if ((int)decoder.graph->n_input == 3 + 2 * own)
+    if (others == 2 + tokens)
         g->fixed[g->nfixed++] = made[1];
     g->nbefore = g->nfixed;
     for (int i = 0; i < own; i++)
