@@ -79,7 +79,7 @@ static bool counts_along(const struct hlo_instruction *i, int64_t axis)
 static bool starts_below(const struct value *init, bool max)
 {
     double v;
-    int dtype = h_dtype(init);
+    int dtype = b_dtype(init);
     if (!h_known(init, &v))
         return false;
     if (dtype_is_float(dtype))

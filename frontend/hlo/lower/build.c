@@ -128,7 +128,7 @@ bool h_known(const struct value *v, double *x)
  * type that has those numbers and NaN: short floats are wanting in one or the other. */
 static struct value *into_scales(struct hlo_lower *l, struct value *x)
 {
-    if (h_dtype(x) != DT_F64)
+    if (b_dtype(x) != DT_F64)
         x = h_cast(l, x, DT_F32);
     struct value *positive = b_2(l->b, OP_gt, x, b_like(l->b, x, 0));
     struct value *rounds = b_2(l->b, OP_lt, x, b_like(l->b, x, ldexp(1.5, 127)));
@@ -139,8 +139,8 @@ static struct value *into_scales(struct hlo_lower *l, struct value *x)
 static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
 {
     bool narrow = dtype_is_int(dtype) && dtype_info(dtype)->bits < 8;
-    bool is_float = dtype_is_float(h_dtype(x));
-    if (dtype == DT_F8E8M0 && !dtype_is_complex(h_dtype(x)))
+    bool is_float = dtype_is_float(b_dtype(x));
+    if (dtype == DT_F8E8M0 && !dtype_is_complex(b_dtype(x)))
         return into_scales(l, x);
     if (!narrow || !is_float)
         return x;
@@ -155,7 +155,7 @@ static struct value *into_range(struct hlo_lower *l, struct value *x, int dtype)
 struct value *h_cast(struct hlo_lower *l, struct value *x, int dtype)
 {
     struct attrs a = {0};
-    if (diag_failed(l->b->d) || h_dtype(x) == dtype)
+    if (diag_failed(l->b->d) || b_dtype(x) == dtype)
         return x;
     x = into_range(l, x, dtype);
     h_set_int(l, &a, "to", dtype);
@@ -186,14 +186,10 @@ struct value *h_reshape(struct hlo_lower *l, struct value *x, const int64_t *dim
 
 struct value *h_transpose(struct hlo_lower *l, struct value *x, const int64_t *perm, int rank)
 {
-    struct attrs a = {0};
     bool moved = false;
     for (int k = 0; k < rank; k++)
         moved |= perm[k] != k;
-    if (diag_failed(l->b->d) || !moved)
-        return x;
-    attr_set_ints(&l->b->g->arena, &a, "perm", perm, rank);
-    return b_op(l->b, OP_transpose, &x, 1, &a);
+    return moved ? b_transpose(l->b, x, perm, rank) : x;
 }
 
 struct value *h_reverse(struct hlo_lower *l, struct value *x, const int64_t *axes, int n)
@@ -230,19 +226,12 @@ struct value *h_fill(struct hlo_lower *l, struct value *scalar, const int64_t *d
 
 struct value *h_slice(struct hlo_lower *l, struct value *x, int axis, int64_t from, int64_t to)
 {
-    int64_t at = axis;
-    if (x && from == 0 && x->type.dims[axis] == to)
-        return x;
-    return b_op(l->b, OP_slice,
-                (struct value *[]){x, b_i64s(l->b, &from, 1), b_i64s(l->b, &to, 1), b_i64s(l->b, &at, 1)}, 4,
-                NULL);
+    return x && from == 0 && x->type.dims[axis] == to ? x : b_slice(l->b, x, from, to, axis);
 }
 
 struct value *h_concat(struct hlo_lower *l, struct value *const *v, int n, int axis)
 {
-    struct attrs a = {0};
-    h_set_int(l, &a, "axis", axis);
-    return n == 1 ? v[0] : b_op(l->b, OP_concat, v, n, &a);
+    return n == 1 ? v[0] : b_concat(l->b, v, n, axis);
 }
 
 struct value *h_reduce(struct hlo_lower *l, enum op op, struct value *x, const int64_t *axes, int n,

@@ -31,10 +31,6 @@ static inline const struct hlo_shape *h_in_shape(const struct hlo_lower *l, int 
 {
     return l->i->operands[k]->shape;
 }
-static inline int h_dtype(const struct value *v)
-{
-    return v ? v->type.dtype : DT_NONE;
-}
 static inline int h_rank(const struct value *v)
 {
     return v ? v->type.rank : 0;

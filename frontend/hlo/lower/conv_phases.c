@@ -120,7 +120,7 @@ static struct value *one_phase(struct hlo_lower *l, const struct hlo_convolution
                                           .rhs_dilate = 1};
     }
     part.window = &window;
-    return none ? h_fill(l, b_scalar(l->b, h_dtype(x), 0), shape, rank)
+    return none ? h_fill(l, b_scalar(l->b, b_dtype(x), 0), shape, rank)
                 : conv_once(l, &part, x, w);
 }
 

@@ -16,8 +16,8 @@ bool conv_is_sum_of_products(const struct hlo_lower *l, const struct hlo_convolu
     int dtype = hlo_type_dtype(y->type);
     int64_t places = 1, taps = 1;
     if (c->spatial < 1 || c->spatial > 2 || c->groups != 1 || c->batch_groups != 1 ||
-        !dtype_is_engine_float(dtype) || h_dtype(x) != dtype ||
-        h_dtype(w) != dtype)
+        !dtype_is_engine_float(dtype) || b_dtype(x) != dtype ||
+        b_dtype(w) != dtype)
         return false;
     for (int i = 0; i < h_rank(x); i++)
         if (!dim_is_const(x->type.dims[i]) || !dim_is_const(w->type.dims[i]) ||
@@ -66,7 +66,7 @@ static struct value *padded(struct hlo_lower *l, const struct hlo_convolution *c
         any |= low > 0 || high > 0;
     }
     return any ? b_op(l->b, OP_pad,
-                      (struct value *[]){x, b_i64s(l->b, pads, 2 * rank), b_scalar(l->b, h_dtype(x), 0)},
+                      (struct value *[]){x, b_i64s(l->b, pads, 2 * rank), b_scalar(l->b, b_dtype(x), 0)},
                       3, NULL)
                : x;
 }

@@ -140,7 +140,7 @@ static bool choose(struct hlo_lower *l, const struct hlo_computation **list, int
         return import_branch(l, list[first], &l->operands[1 + first], r);
     struct value *index = h_in(l, 0);
     struct value *here =
-        h_dtype(index) == DT_BOOL ? index : b_2(inner.b, OP_eq, index, b_like(l->b, index, first));
+        b_dtype(index) == DT_BOOL ? index : b_2(inner.b, OP_eq, index, b_like(l->b, index, first));
     struct node *n = b_place(inner.b, OP_if, &here, 1, l->out.count, NULL);
     if (!n || !import_branch(l, list[first], &l->operands[1 + first], node_add_region(l->b->g, n)) ||
         !choose(l, list, first + 1, count, node_add_region(l->b->g, n)) || !b_infer(inner.b, n))
@@ -161,7 +161,7 @@ bool hlo_lower_conditional(struct hlo_lower *l)
         return HLO_ERROR(l, "%d operands for %d branches", l->i->operand_count, count);
     double known;
     int index = h_known(h_in(l, 0), &known) ? (int)known : -1;
-    if (h_known(h_in(l, 0), &known) && h_dtype(h_in(l, 0)) == DT_BOOL)
+    if (h_known(h_in(l, 0), &known) && b_dtype(h_in(l, 0)) == DT_BOOL)
         index = !known;
     if (h_known(h_in(l, 0), &known) || count == 1) {
         index = index < 0 || index >= count ? count - 1 : index;
@@ -169,7 +169,7 @@ bool hlo_lower_conditional(struct hlo_lower *l)
                h_done_all(l, result.v, result.count);
     }
     struct value *test = h_in(l, 0);
-    if (h_dtype(test) != DT_BOOL)
+    if (b_dtype(test) != DT_BOOL)
         test = b_2(l->b, OP_eq, test, b_like(l->b, test, 0));
     struct node *n = b_place(l->b, OP_if, &test, 1, l->out.count, NULL);
     return n && import_branch(l, list[0], &l->operands[1], node_add_region(l->b->g, n)) &&

@@ -151,7 +151,7 @@ static bool target_rms_norm(struct hlo_lower *l)
     struct attrs a = {0};
     if (!arrays(l, 2, 1) || !config_dim(l, &dim))
         return false;
-    struct value *x = swap_last(l, h_in(l, 0), dim), *weight = h_cast(l, h_in(l, 1), h_dtype(x));
+    struct value *x = swap_last(l, h_in(l, 0), dim), *weight = h_cast(l, h_in(l, 1), b_dtype(x));
     bool given = l->i->operand_count > 2;
     if (given && h_known(h_in(l, 2), &epsilon)) {
         attr_set_float(&l->b->g->arena, &a, "epsilon", epsilon);
@@ -165,7 +165,7 @@ static bool target_rms_norm(struct hlo_lower *l)
     struct value *e =
         given ? h_reshape(l, h_cast(l, h_in(l, 2), DT_F32), NULL, 0) : b_scalar(l->b, DT_F32, 1e-6);
     struct value *y = b_2(l->b, OP_mul, wide, b_1(l->b, OP_rsqrt, b_2(l->b, OP_add, mean, e)));
-    y = h_cast(l, b_2(l->b, OP_mul, y, h_cast(l, weight, DT_F32)), h_dtype(h_in(l, 0)));
+    y = h_cast(l, b_2(l->b, OP_mul, y, h_cast(l, weight, DT_F32)), b_dtype(h_in(l, 0)));
     return h_done(l, swap_last(l, y, dim));
 }
 

@@ -69,13 +69,13 @@ static bool widens(int from, int to)
 static struct value *multiply(struct hlo_lower *l, struct side *x, struct side *y, int out)
 {
     struct attrs a = {0};
-    if (h_dtype(x->v) != out && widens(h_dtype(x->v), out))
+    if (b_dtype(x->v) != out && widens(b_dtype(x->v), out))
         x->v = h_cast(l, x->v, out);
-    if (h_dtype(y->v) != out && widens(h_dtype(y->v), out))
+    if (b_dtype(y->v) != out && widens(b_dtype(y->v), out))
         y->v = h_cast(l, y->v, out);
     if (diag_failed(l->b->d))
         return NULL;
-    if (!fits_matmul(h_dtype(x->v), h_dtype(y->v), out)) {
+    if (!fits_matmul(b_dtype(x->v), b_dtype(y->v), out)) {
         h_set_int(l, &a, "dtype", out);
         return b_op(l->b, OP_dot, (struct value *[]){matrices(l, x, false), matrices(l, y, true)}, 2,
                     &a);

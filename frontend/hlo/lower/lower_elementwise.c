@@ -25,9 +25,9 @@ bool hlo_lower_arithmetic(struct hlo_lower *l)
         [HLO_OP_MULTIPLY] = {OP_mul, OP_and}, [HLO_OP_MAXIMUM] = {OP_max, OP_or},
         [HLO_OP_MINIMUM] = {OP_min, OP_and},
     };
-    bool truth = h_dtype(h_in(l, 0)) == DT_BOOL;
+    bool truth = b_dtype(h_in(l, 0)) == DT_BOOL;
     enum op op = truth ? ops[l->i->opcode].truth : ops[l->i->opcode].number;
-    if (dtype_is_complex(h_dtype(h_in(l, 0))) && (op == OP_max || op == OP_min))
+    if (dtype_is_complex(b_dtype(h_in(l, 0))) && (op == OP_max || op == OP_min))
         return h_done(l, complex_extreme(l, op == OP_max ? OP_gt : OP_lt, h_in(l, 0), h_in(l, 1)));
     return h_done(l, h_elementwise(l, op, (struct value *[]){h_in(l, 0), h_in(l, 1)}, 2, NULL));
 }
@@ -40,21 +40,21 @@ bool hlo_lower_bits(struct hlo_lower *l)
 
 bool hlo_lower_not(struct hlo_lower *l)
 {
-    return h_done(l, b_1(l->b, h_dtype(h_in(l, 0)) == DT_BOOL ? OP_not : OP_bitnot, h_in(l, 0)));
+    return h_done(l, b_1(l->b, b_dtype(h_in(l, 0)) == DT_BOOL ? OP_not : OP_bitnot, h_in(l, 0)));
 }
 
 bool hlo_lower_abs(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0);
-    if (dtype_class(h_dtype(x)) == DTC_UINT)
+    if (dtype_class(b_dtype(x)) == DTC_UINT)
         return h_done(l, x);
-    return h_done(l, b_1(l->b, dtype_is_complex(h_dtype(x)) ? OP_complex_abs : OP_abs, x));
+    return h_done(l, b_1(l->b, dtype_is_complex(b_dtype(x)) ? OP_complex_abs : OP_abs, x));
 }
 
 bool hlo_lower_sign(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0);
-    if (dtype_class(h_dtype(x)) == DTC_UINT)
+    if (dtype_class(b_dtype(x)) == DTC_UINT)
         return h_done(l, b_2(l->b, OP_min, x, b_like(l->b, x, 1)));
     return h_done(l, b_1(l->b, OP_sign, x));
 }
@@ -64,7 +64,7 @@ bool hlo_lower_power(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0), *y = h_in(l, 1);
     struct value *z = h_elementwise(l, OP_pow, (struct value *[]){x, y}, 2, NULL);
-    if (dtype_class(h_dtype(x)) != DTC_SINT)
+    if (dtype_class(b_dtype(x)) != DTC_SINT)
         return h_done(l, z);
     struct value *negative = b_2(l->b, OP_lt, y, b_like(l->b, y, 0));
     struct value *vanishes = b_2(l->b, OP_and, negative, b_2(l->b, OP_ne, x, b_like(l->b, x, 1)));
@@ -123,7 +123,7 @@ static struct value *with_sign(struct hlo_lower *l, struct value *x, int64_t typ
     int column = type == HLO_COMPARISON_UNSIGNED ? 0 : type == HLO_COMPARISON_SIGNED ? 1 : -1;
     struct attrs a = {0};
     for (size_t k = 0; column >= 0 && k < sizeof other / sizeof *other; k++)
-        if (h_dtype(x) == other[k][column]) {
+        if (b_dtype(x) == other[k][column]) {
             h_set_int(l, &a, "to", other[k][!column]);
             return b_op(l->b, OP_bitcast, &x, 1, &a);
         }
@@ -134,7 +134,7 @@ bool hlo_lower_compare(struct hlo_lower *l)
 {
     int64_t type = hlo_attr(l->i, HLO_ATTR_type) ? hlo_attr_int(l->i, HLO_ATTR_type) : HLO_COMPARISON_FLOAT;
     struct value *x = with_sign(l, h_in(l, 0), type), *y = with_sign(l, h_in(l, 1), type);
-    if (type == HLO_COMPARISON_TOTALORDER && dtype_is_float(h_dtype(x))) {
+    if (type == HLO_COMPARISON_TOTALORDER && dtype_is_float(b_dtype(x))) {
         struct value *z = compare_ordinary(l, comparisons[hlo_attr_int(l->i, HLO_ATTR_direction)]);
         if (z)
             return h_done(l, z);
@@ -155,7 +155,7 @@ bool hlo_lower_bitcast_convert(struct hlo_lower *l)
     struct attrs a = {0};
     struct value *x = h_in(l, 0);
     int to = hlo_type_dtype(l->i->shape->type);
-    if (h_dtype(x) == to)
+    if (b_dtype(x) == to)
         return h_done(l, x);
     h_set_int(l, &a, "to", to);
     return h_done(l, b_op(l->b, OP_bitcast, &x, 1, &a));
@@ -183,8 +183,8 @@ static bool may_be_nan(const struct value *x)
 bool hlo_lower_clamp(struct hlo_lower *l)
 {
     struct value *low = h_in(l, 0), *x = h_in(l, 1), *high = h_in(l, 2);
-    bool logic = h_dtype(x) == DT_BOOL;
-    if (dtype_is_complex(h_dtype(x)))
+    bool logic = b_dtype(x) == DT_BOOL;
+    if (dtype_is_complex(b_dtype(x)))
         return h_done(l, complex_extreme(l, OP_lt, complex_extreme(l, OP_gt, low, x), high));
     if (logic || may_be_nan(low) || may_be_nan(high)) {
         x = h_elementwise(l, logic ? OP_or : OP_max, (struct value *[]){x, low}, 2, NULL);
@@ -210,7 +210,7 @@ bool hlo_lower_shift(struct hlo_lower *l)
 {
     struct value *in[] = {h_in(l, 0), h_in(l, 1)};
     bool left = l->i->opcode == HLO_OP_SHIFT_LEFT;
-    int dtype = h_dtype(in[0]),
+    int dtype = b_dtype(in[0]),
         as = left ? dtype : of_sign(dtype, l->i->opcode == HLO_OP_SHIFT_RIGHT_ARITHMETIC);
     for (int k = 0; k < 2; k++)
         in[k] = h_cast(l, in[k], as);
@@ -222,7 +222,7 @@ bool hlo_lower_part(struct hlo_lower *l)
 {
     struct value *x = h_in(l, 0);
     bool real = l->i->opcode == HLO_OP_REAL;
-    if (dtype_is_complex(h_dtype(x)))
+    if (dtype_is_complex(b_dtype(x)))
         return h_done(l, b_1(l->b, real ? OP_complex_real : OP_complex_imag, x));
     return h_done(l, real ? x : b_select(l->b, b_scalar(l->b, DT_BOOL, 1), b_like(l->b, x, 0), x));
 }

@@ -100,11 +100,11 @@ static bool is_divisor(const struct value *condition, const struct value *yes, c
 /* v, or 1 where it is 0. */
 static struct value *not_zero(struct hlo_lower *l, struct value *v)
 {
-    struct value *one = b_scalar(l->b, h_dtype(v), 1);
+    struct value *one = b_scalar(l->b, b_dtype(v), 1);
     int64_t low;
     if (min(&l->b->g->dims, v, &low) && low >= 0)
         return b_2(l->b, OP_max, v, one);
-    struct value *more = b_2(l->b, OP_max, b_sub(l->b, one, b_1(l->b, OP_abs, v)), b_scalar(l->b, h_dtype(v), 0));
+    struct value *more = b_2(l->b, OP_max, b_sub(l->b, one, b_1(l->b, OP_abs, v)), b_scalar(l->b, b_dtype(v), 0));
     return b_add(l->b, v, more);
 }
 
@@ -128,8 +128,8 @@ static struct value *floor_of(struct hlo_lower *l, struct value *a, struct value
         return q;
     }
     const int64_t times = (by - 1 - low) / by;
-    struct value *whole = b_add(l->b, a, b_scalar(l->b, h_dtype(a), times * by));
-    return b_sub(l->b, b_div(l->b, whole, b), b_scalar(l->b, h_dtype(a), times));
+    struct value *whole = b_add(l->b, a, b_scalar(l->b, b_dtype(a), times * by));
+    return b_sub(l->b, b_div(l->b, whole, b), b_scalar(l->b, b_dtype(a), times));
 }
 
 struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condition, const struct value *yes,

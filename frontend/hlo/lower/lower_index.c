@@ -33,7 +33,7 @@ static int taken_dim(struct hlo_lower *l, const struct hlo_shape *x, const struc
 /* An index of one of `count` places. */
 static struct value *clamped(struct hlo_lower *l, struct value *i, int64_t count)
 {
-    if (dtype_class(h_dtype(i)) == DTC_SINT)
+    if (dtype_class(b_dtype(i)) == DTC_SINT)
         i = b_2(l->b, OP_max, i, b_like(l->b, i, 0));
     return b_2(l->b, OP_min, i, b_like(l->b, i, (double)(count - 1)));
 }
@@ -42,8 +42,8 @@ static struct value *take(struct hlo_lower *l, int dim)
 {
     int64_t vector = hlo_attr_int(l->i, HLO_ATTR_index_vector_dim);
     struct value *x = h_in(l, 0), *i = h_in(l, 1);
-    int type = dtype_info(h_dtype(i))->bits == 64 || dtype_class(h_dtype(i)) == DTC_SINT
-                   ? h_dtype(i)
+    int type = dtype_info(b_dtype(i))->bits == 64 || dtype_class(b_dtype(i)) == DTC_SINT
+                   ? b_dtype(i)
                    : DT_I64;
     struct attrs a = {0};
     dim_t dims[HLO_MAX_RANK]; /* but a last one of 1 */

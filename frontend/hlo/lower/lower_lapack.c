@@ -161,7 +161,7 @@ bool hlo_target_lapack(struct hlo_lower *l)
         h_set_int(l, &a, "uplo", v ? 'L' : 'U');
     if (!strncmp(r->routine, "gesdd", 5) || !strncmp(r->routine, "gesvd", 5))
         singular_sizes(l, &a);
-    bool is_complex = dtype_is_complex(h_dtype(h_in(l, 0)));
+    bool is_complex = dtype_is_complex(b_dtype(h_in(l, 0)));
     return call(l, is_complex && r->of_complex ? r->of_complex : r->routine, &a);
 }
 

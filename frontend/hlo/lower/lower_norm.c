@@ -89,7 +89,7 @@ bool hlo_lower_batch_norm_inference(struct hlo_lower *l)
 {
     struct norm n;
     norm_init(&n, l);
-    if (h_dtype(h_in(l, 0)) == DT_F32) {
+    if (b_dtype(h_in(l, 0)) == DT_F32) {
         struct attrs a = {0};
         attr_set_float(&l->b->g->arena, &a, "epsilon", n.epsilon);
         h_set_int(l, &a, "axis", n.feature);

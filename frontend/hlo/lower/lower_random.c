@@ -50,7 +50,7 @@ static bool random_bits(struct hlo_lower *l, bool three_fry, struct value *shape
     h_set_int(l, &a, "dtype", hlo_type_dtype(s->type));
     if (!shape)
         attr_set_ints(&l->b->g->arena, &a, "shape", s->dims, s->rank);
-    if (h_dtype(state) == DT_U32) { /* pairs of 32-bit words, the low one first */
+    if (b_dtype(state) == DT_U32) { /* pairs of 32-bit words, the low one first */
         struct attrs to = {0};
         int64_t words = state->type.dims[0];
         if (h_rank(state) != 1 || words % 2)
@@ -63,7 +63,7 @@ static bool random_bits(struct hlo_lower *l, bool three_fry, struct value *shape
     if (!b_infer(l->b, n))
         return false;
     struct value *next = n->out[0];
-    if (h_dtype(h_in(l, 0)) == DT_U32) {
+    if (b_dtype(h_in(l, 0)) == DT_U32) {
         struct attrs to = {0};
         h_set_int(l, &to, "to", DT_U32);
         next = b_op(l->b, OP_bitcast, &next, 1, &to);

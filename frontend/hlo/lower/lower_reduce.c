@@ -74,7 +74,7 @@ bool h_combine_region(struct hlo_lower *l, struct node *n, const struct hlo_comp
 static bool neutral(int pair, const struct value *init)
 {
     double v;
-    int dtype = h_dtype(init);
+    int dtype = b_dtype(init);
     bool is_float = dtype_is_float(dtype);
     if (!h_known(init, &v))
         return false;
@@ -129,7 +129,7 @@ static struct value *reduce_fast(struct hlo_lower *l, int pair)
     const struct hlo_computation *c = hlo_attr_computation(l->i, HLO_ATTR_to_apply);
     struct value *x = widened(l, c, h_in(l, 0), 1), *init = widened(l, c, h_in(l, 1), 0);
     struct hlo_ints axes = hlo_attr_ints(l->i, HLO_ATTR_dimensions);
-    bool truth = h_dtype(x) == DT_BOOL;
+    bool truth = b_dtype(x) == DT_BOOL;
     enum op op = pairs[pair].reduce, apply = pairs[pair].apply;
     if (truth) {
         bool any = !strcmp(pairs[pair].truth, "or"), all = !strcmp(pairs[pair].truth, "and");
@@ -137,7 +137,7 @@ static struct value *reduce_fast(struct hlo_lower *l, int pair)
         apply = any ? OP_or : OP_and;
     }
     if (op == OP_COUNT ||
-        (dtype_is_complex(h_dtype(x)) && op != OP_reduce_sum && op != OP_reduce_prod))
+        (dtype_is_complex(b_dtype(x)) && op != OP_reduce_sum && op != OP_reduce_prod))
         return NULL;
     bool extreme = op == OP_reduce_max || op == OP_reduce_min;
     for (int k = 0; k < axes.count && extreme; k++)
@@ -252,7 +252,7 @@ static struct value *max_pool(struct hlo_lower *l, const struct hlo_window *w)
     int64_t size[HLO_MAX_RANK], stride[HLO_MAX_RANK], dilation[HLO_MAX_RANK],
         pads[2 * HLO_MAX_RANK];
     struct attrs a = {0};
-    if (!w || n < 1 || n > 3 || !dtype_is_engine_float(h_dtype(x)) || !is_plain(w->dims[0]))
+    if (!w || n < 1 || n > 3 || !dtype_is_engine_float(b_dtype(x)) || !is_plain(w->dims[0]))
         return NULL;
     bool last = is_plain(w->dims[rank - 1]);
     if (!last && !is_plain(w->dims[1]))
@@ -287,7 +287,7 @@ static bool is_empty(const struct hlo_shape *s)
 static struct value *window_fast(struct hlo_lower *l, const struct hlo_computation *c,
                                  const struct hlo_window *w)
 {
-    int pair = find_pair(c), dtype = h_dtype(h_in(l, 0));
+    int pair = find_pair(c), dtype = b_dtype(h_in(l, 0));
     if (pair < 0 || !w || !neutral(pair, h_in(l, 1)) || is_empty(hlo_leaf(l->i->shape, 0)))
         return NULL;
     if (pairs[pair].opcode == HLO_OP_ADD && (dtype_is_float(dtype) || dtype_is_int(dtype)))

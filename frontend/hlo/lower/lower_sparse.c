@@ -60,7 +60,7 @@ bool hlo_target_sparse_rows(struct hlo_lower *l)
                             "columns, and a vector or matrix, all of known sizes");
     int64_t n = v->type.dims[0], inner = y->type.dims[0], column[2] = {n, 1};
     int64_t dims[2] = {rows + 1, s->rank > 1 ? y->type.dims[1] : 1};
-    struct value *sum = h_fill(l, b_scalar(l->b, h_dtype(v), 0), dims, s->rank);
+    struct value *sum = h_fill(l, b_scalar(l->b, b_dtype(v), 0), dims, s->rank);
     if (n && inner) {
         h_set_int(l, &a, "axis", 0);
         columns = between(l, columns, inner - 1);
