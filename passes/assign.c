@@ -50,15 +50,11 @@ static int open_axis(const struct assigned_box *b, const struct type *x)
     return open;
 }
 
-static struct value *piece(struct graph *g, struct node *n, int axis, int64_t from, int64_t to,
-                           struct diag *d)
+static struct value *piece(struct node *n, int axis, int64_t from, int64_t to, struct diag *d)
 {
     struct builder b = builder_before(n, d);
     b.name = NULL;
-    int64_t along = axis;
-    struct value *in[] = {n->in[0], constant_i64s(g, &from, 1), constant_i64s(g, &to, 1),
-                          constant_i64s(g, &along, 1)};
-    return b_op(&b, OP_slice, in, 4, NULL);
+    return b_slice(&b, n->in[0], from, to, axis);
 }
 
 struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
@@ -79,16 +75,11 @@ struct value *slice_assignment(struct graph *g, struct node *n, struct diag *d)
     int nparts = 0;
     int64_t end = box.start[axis] + box.count[axis];
     if (box.start[axis] > 0)
-        parts[nparts++] = piece(g, n, axis, 0, box.start[axis], d);
+        parts[nparts++] = piece(n, axis, 0, box.start[axis], d);
     parts[nparts++] = n->in[2];
     if (end < x->dims[axis])
-        parts[nparts++] = piece(g, n, axis, end, x->dims[axis], d);
-    struct attrs as = {0};
-    attr_set_int(&g->arena, &as, "axis", axis);
-    for (int i = 0; i < nparts; i++)
-        if (!parts[i])
-            return NULL;
-    return b_op(&b, OP_concat, parts, nparts, &as);
+        parts[nparts++] = piece(n, axis, end, x->dims[axis], d);
+    return b_concat(&b, parts, nparts, axis);
 }
 
 /* The starts of a window in x, each moved so that it fits, as running does it. */

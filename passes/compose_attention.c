@@ -61,8 +61,7 @@ static bool find_where(struct compose *c, struct node *at, struct node *n, struc
         return false;
     struct value *zero = constant_scalar(c->g, DT_F32, 0);
     struct value *low = constant_scalar(c->g, DT_F32, isinf(hiding) ? hiding : -FLT_MAX);
-    struct value *in[] = {n->in[0], hidden == 2 ? zero : low, hidden == 2 ? low : zero};
-    struct value *mask = b_op(&b, OP_where, in, 3, NULL);
+    struct value *mask = b_select(&b, n->in[0], hidden == 2 ? zero : low, hidden == 2 ? low : zero);
     return mask && add_mask(c, at, s, mask);
 }
 

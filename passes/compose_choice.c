@@ -115,6 +115,5 @@ struct value *compose_quotient(struct compose *c, struct node *n)
     struct builder b = builder_before(n, c->d), nameless = b;
     nameless.name = NULL;
     struct value *share = b_op(&nameless, OP_where, in, 3, NULL);
-    struct value *then[] = {n->in[0]->def->in[0], share, constant_scalar(c->g, dtype, 0)};
-    return b_op(&b, OP_where, then, 3, NULL);
+    return b_select(&b, n->in[0]->def->in[0], share, constant_scalar(c->g, dtype, 0));
 }

@@ -36,9 +36,7 @@ static struct value *emit_part(struct compose *c, struct node *at, const struct 
 {
     struct builder b = builder_before(at, c->d);
     b.name = NULL;
-    struct value *in[] = {s->x, constant_i64s(c->g, &from, 1), constant_i64s(c->g, &to, 1),
-                          constant_i64s(c->g, (int64_t[]){s->axis}, 1)};
-    return b_op(&b, OP_slice, in, 4, NULL);
+    return b_slice(&b, s->x, from, to, s->axis);
 }
 
 static struct value *emit_concat(struct compose *c, struct node *at, struct value *x, struct value *y, int axis)

@@ -55,7 +55,6 @@ static struct value *concatenated(struct compose *c, struct node *n, struct valu
     struct builder b = builder_before(n, c->d);
     b.name = NULL;
     struct value *in[MAX_PARTS];
-    struct attrs as = {0};
     int total = 0;
     for (int i = 0; i < count; i++) {
         const struct node *inner = made_by(parts[i], OP_concat);
@@ -65,8 +64,7 @@ static struct value *concatenated(struct compose *c, struct node *n, struct valu
         if (!apart)
             in[total++] = parts[i];
     }
-    attr_set_int(&c->g->arena, &as, "axis", axis);
-    return b_op(&b, OP_concat, in, total, &as);
+    return b_concat(&b, in, total, axis);
 }
 
 static struct value *surrounded(struct compose *c, struct node *n, struct value *x, const struct padded *p)

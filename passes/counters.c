@@ -247,15 +247,10 @@ static struct value *joined_starts(struct counters *c, struct node *n, struct va
     struct builder b = builder_before(n, c->d);
     const int64_t one = 1, zero = 0;
     struct value *parts[MAX_RANK];
-    struct attrs along = {0};
-    for (int i = 0; i < rank; i++) {
-        struct value *v = starts[i] ? b_cast(&b, starts[i], DT_I64) : constant_i64s(c->g, &zero, 1);
-        parts[i] = v && starts[i] ? b_reshape_to(&b, v, &one, 1) : v;
-        if (!parts[i])
-            return NULL;
-    }
-    attr_set_int(&c->g->arena, &along, "axis", 0);
-    return rank == 1 ? parts[0] : b_op(&b, OP_concat, parts, rank, &along);
+    for (int i = 0; i < rank; i++)
+        parts[i] = starts[i] ? b_reshape_to(&b, b_cast(&b, starts[i], DT_I64), &one, 1)
+                             : constant_i64s(c->g, &zero, 1);
+    return rank == 1 ? parts[0] : b_concat(&b, parts, rank, 0);
 }
 
 static bool update(struct counters *c, struct node *n)

@@ -84,8 +84,7 @@ static struct value *lp_norm(struct node *n, struct diag *d)
     struct value *x = n->in[0];
     struct value *norm = x->type.rank ? b_op(&b, op, &x, 1, &as) : b_1(&b, OP_abs, x);
     struct value *nothing = b_2(&b, OP_eq, norm, number(n, x, 0));
-    struct value *in[] = {nothing, number(n, x, 1), norm};
-    return nothing ? b_div(&b, x, b_op(&b, OP_where, in, 3, NULL)) : NULL;
+    return b_div(&b, x, b_select(&b, nothing, number(n, x, 1), norm));
 }
 
 static const struct {

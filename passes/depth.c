@@ -114,12 +114,10 @@ static struct value *side_by_side(struct rewriter *p, struct node *at, struct va
 {
     struct builder b = builder_before(at, p->d);
     struct value **parts = ARENA_ARRAY(&p->g->arena, struct value *, (size_t)w->taps);
-    struct attrs as = {0};
-    attr_set_int(&p->g->arena, &as, "axis", CHANNELS);
     for (int64_t i = 0; i < w->taps; i++)
         if (!(parts[i] = seen(p, at, x, w, i)))
             return NULL;
-    return w->taps == 1 ? parts[0] : b_op(&b, OP_concat, parts, (int)w->taps, &as);
+    return w->taps == 1 ? parts[0] : b_concat(&b, parts, (int)w->taps, CHANNELS);
 }
 
 /* The node's attributes without those of the depth. */
@@ -256,9 +254,8 @@ static struct value *all_phases(struct rewriter *p, struct node *n, int64_t stri
     enum { PHASES = 4 };
     int64_t taps = n->in[1]->type.dims[2], more = taps % stride, min = taps / stride;
     struct depth_phases parts[] = {{stride, out, 0, more, min + 1}, {stride, out, more, stride - more, min}};
-    struct attrs as = flat_attributes(p, n), axis = {0};
+    struct attrs as = flat_attributes(p, n);
     attr_remove(&as, "kernel_shape");
-    attr_set_int(&p->g->arena, &axis, "axis", PHASES);
     struct value *y[2] = {more ? transposed_phases(p, n, &as, &parts[0]) : NULL,
                           min ? transposed_phases(p, n, &as, &parts[1]) : NULL};
     if ((more && !y[0]) || (min && !y[1]))
@@ -266,7 +263,7 @@ static struct value *all_phases(struct rewriter *p, struct node *n, int64_t stri
     if (!more)
         return y[1];
     if (min)
-        return b_op(&b, OP_concat, y, 2, &axis);
+        return b_concat(&b, y, 2, PHASES);
     int64_t zeros[12] = {[6 + PHASES] = stride - more};
     return b_2(&b, OP_pad, y[0], constant_i64s(p->g, zeros, 12));
 }

@@ -26,11 +26,8 @@ static struct value *scale_of(struct rewriter *e, struct node *at, struct value 
                               struct value *high)
 {
     struct builder b = builder_before(at, e->d);
-    struct value *range = b_sub(&b, high, low);
-    struct value *scale = range ? b_div(&b, range, number(e, 255)) : NULL;
-    struct value *some = scale ? b_2(&b, OP_gt, scale, number(e, 0)) : NULL;
-    struct value *in[] = {some, scale, number(e, 1)};
-    return some ? b_op(&b, OP_where, in, 3, NULL) : NULL;
+    struct value *scale = b_div(&b, b_sub(&b, high, low), number(e, 255));
+    return b_select(&b, b_2(&b, OP_gt, scale, number(e, 0)), scale, number(e, 1));
 }
 
 static struct value *zero_of(struct rewriter *e, struct node *at, struct value *low,

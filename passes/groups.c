@@ -74,10 +74,7 @@ static struct value *part(struct rewriter *p, struct node *n, struct value *v, i
         t.dims[0] = to - from, t.owned = false;
         return constant_new(p->g, &t, v->name);
     }
-    int64_t along = axis;
-    struct value *in[] = {v, constant_i64s(p->g, &from, 1), constant_i64s(p->g, &to, 1),
-                          constant_i64s(p->g, &along, 1)};
-    return b_op(&b, OP_slice, in, 4, NULL);
+    return b_slice(&b, v, from, to, axis);
 }
 
 enum { X_ZERO = 2, W_ZERO = 3, SUMMED = 4, OPERANDS }; /* of conv_integer, behind the image and the weights */
@@ -96,10 +93,9 @@ static bool convolve_each(struct rewriter *p, struct node *n, const struct group
 {
     struct builder b = builder_before(n, p->d);
     struct value *results[MAX_GROUPS];
-    struct attrs as = attrs_copy(&p->g->arena, &n->attrs), along = {0};
+    struct attrs as = attrs_copy(&p->g->arena, &n->attrs);
     int64_t channels = c->channels / c->groups, each = c->results / c->groups;
     attr_set_int(&p->g->arena, &as, "group", 1);
-    attr_set_int(&p->g->arena, &along, "axis", c->rank - 1);
     for (int64_t i = 0; i < c->groups; i++) {
         struct value *x = part(p, n, n->in[0], c->rank - 1, i * channels, (i + 1) * channels);
         struct value *w = x ? part(p, n, n->in[1], 0, i * each, (i + 1) * each) : NULL;
@@ -111,7 +107,7 @@ static bool convolve_each(struct rewriter *p, struct node *n, const struct group
             return false;
     }
     why(p->o, n, "groups.wide", "%d results in each of %d groups: a convolution for each", (int)each, (int)c->groups);
-    return node_replace(n, b_op(&b, OP_concat, results, (int)c->groups, &along));
+    return node_replace(n, b_concat(&b, results, (int)c->groups, c->rank - 1));
 }
 
 static bool visit(struct node *n, void *user)

@@ -83,9 +83,9 @@ static struct value *softmax_zero(struct onnx_node *n, struct value *x)
     struct value *tiny = b_2(n->b, OP_le, b_1(n->b, OP_abs, x), b_like(n->b, x, 1e-7));
     struct value *small = b_mul(n->b, x, b_1(n->b, OP_exp, b_1(n->b, OP_neg, max)));
     struct value *large = b_1(n->b, OP_exp, b_sub(n->b, x, max));
-    struct value *e = b_op(n->b, OP_where, (struct value *[]){tiny, small, large}, 3, NULL);
+    struct value *e = b_select(n->b, tiny, small, large);
     struct value *kept =
-        b_op(n->b, OP_where, (struct value *[]){tiny, b_like(n->b, x, 0), large}, 3, NULL);
+        b_select(n->b, tiny, b_like(n->b, x, 0), large);
     return b_div(n->b, e, b_reduce(n->b, OP_reduce_sum, kept, last, 1, true));
 }
 

@@ -499,6 +499,5 @@ bool lower_crop_and_resize(struct onnx_node *n)
         b_op(n->b, OP_grid_sample, (struct value *[]){x, b_concat(n->b, both, 2, 3)}, 2, &a);
     struct value *outside = b_like(n->b, y, attr_float(&n->attrs, "extrapolation_value", 0));
     return b_done(n,
-                  b_op(n->b, OP_where,
-                       (struct value *[]){b_unsqueeze(n->b, inside, middle, 1), y, outside}, 3, NULL));
+                  b_select(n->b, b_unsqueeze(n->b, inside, middle, 1), y, outside));
 }

@@ -87,7 +87,7 @@ bool lower_imputer(struct onnx_node *n)
     } else {
         which = isnan(replaced) ? b_1(n->b, OP_is_nan, x) : b_2(n->b, OP_eq, x, b_like(n->b, x, replaced));
     }
-    return b_done(n, b_op(n->b, OP_where, (struct value *[]){which, put, x}, 3, NULL));
+    return b_done(n, b_select(n->b, which, put, x));
 }
 
 /* Rows over their norm; a norm of zero leaves them as they are. */
@@ -104,7 +104,7 @@ bool lower_normalizer(struct onnx_node *n)
                                        : OP_reduce_max,
                                   x, last, 1, true);
     struct value *zero = b_2(n->b, OP_eq, norm, b_like(n->b, x, 0));
-    struct value *by = b_op(n->b, OP_where, (struct value *[]){zero, b_like(n->b, x, 1), norm}, 3, NULL);
+    struct value *by = b_select(n->b, zero, b_like(n->b, x, 1), norm);
     return b_done(n, b_div(n->b, x, by));
 }
 

@@ -66,7 +66,7 @@ bool lower_svm_regressor(struct onnx_node *n)
     s = b_add(n->b, s, b_scalar(n->b, DT_F32, rho[0]));
     if (attr_int(&n->attrs, "one_class", 0)) {
         struct value *yes = b_2(n->b, OP_gt, s, b_like(n->b, s, 0));
-        s = b_op(n->b, OP_where, (struct value *[]){yes, b_like(n->b, s, 1), b_like(n->b, s, -1)}, 3, NULL);
+        s = b_select(n->b, yes, b_like(n->b, s, 1), b_like(n->b, s, -1));
     }
     return b_done(n, t == ML_PROBIT ? ml_transform(n, t, s) : s);
 }

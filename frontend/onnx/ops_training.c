@@ -39,7 +39,7 @@ static void give(struct onnx_node *n, int i, struct value *v)
 static struct value *by_step(struct onnx_node *n, struct value *later, struct value *first)
 {
     struct value *started = b_2(n->b, OP_gt, n->in[1], b_like(n->b, n->in[1], 0));
-    return b_op(n->b, OP_where, (struct value *[]){started, later, first}, 3, NULL);
+    return b_select(n->b, started, later, first);
 }
 
 bool lower_adagrad(struct onnx_node *n)

@@ -33,7 +33,7 @@ struct value *count_up(struct onnx_node *n, struct value *length)
 static struct value *where(struct onnx_node *n, struct value *test, struct value *yes,
                            struct value *no)
 {
-    return b_op(n->b, OP_where, (struct value *[]){test, yes, no}, 3, NULL);
+    return b_select(n->b, test, yes, no);
 }
 
 /* ---- what is added to the scores ---- */

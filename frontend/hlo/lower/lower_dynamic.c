@@ -113,7 +113,7 @@ struct value *h_spread(struct hlo_lower *l, struct value *x, struct value *fill,
         behind[k] = k + 1;
     if (more > 0)
         kept = b_2(l->b, OP_unsqueeze, kept, b_i64s(l->b, behind, more));
-    return b_op(l->b, OP_where, (struct value *[]){kept, y, fill}, 3, NULL);
+    return b_select(l->b, kept, y, fill);
 }
 
 /* x, value, low, high, interior */
