@@ -20,6 +20,7 @@ bool hlo_check_shape(const struct hlo_shape *s, struct diag *d);
 const struct hlo_shape *hlo_infer(struct arena *a, const struct hlo_instruction *i, struct diag *d);
 /* Equal dims, those that are dynamic in either aside. */
 bool hlo_same_dims(const struct hlo_shape *a, const struct hlo_shape *b);
+bool hlo_whole(const struct hlo_shape *s, const char *what, struct diag *d); /* integers, or a message */
 /* The async-start that an async-update or async-done belongs to; NULL when it is not in sight. */
 const struct hlo_instruction *hlo_async_start(const struct hlo_instruction *i);
 

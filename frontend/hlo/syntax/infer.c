@@ -65,15 +65,37 @@ bool hlo_same_dims(const struct hlo_shape *a, const struct hlo_shape *b)
     return true;
 }
 
+bool hlo_whole(const struct hlo_shape *s, const char *what, struct diag *d)
+{
+    enum dtype_class kind = dtype_class(hlo_type_dtype(s->type));
+    return kind == DTC_SINT || kind == DTC_UINT ||
+           fail(d, "the %s are of type %s, expected integers", what, hlo_type_name(s->type));
+}
+
 static bool differ(int64_t a, int64_t b)
 {
     return a != b && a >= 0 && b >= 0;
 }
 
+/* The most elements along a dim of which only running tells the number; -1: there is no such limit. */
+static int64_t bound_of(const struct hlo_shape *s, int k)
+{
+    return s->dynamic && s->dynamic[k] ? s->dims[k] : s->bounds ? s->bounds[k] : -1;
+}
+
+/* Whether a dim of b is larger than the bound of a's. */
+static bool beyond(const struct hlo_shape *a, const struct hlo_shape *b)
+{
+    for (int k = 0; k < a->rank; k++)
+        if (bound_of(a, k) >= 0 && bound_of(b, k) < 0 && b->dims[k] > bound_of(a, k))
+            return true;
+    return false;
+}
+
 static bool agree(const struct inference *c, int first, int second)
 {
     const struct hlo_shape *a = shape_of(c, first), *b = shape_of(c, second);
-    return hlo_same_dims(a, b) ||
+    return (hlo_same_dims(a, b) && !beyond(a, b) && !beyond(b, a)) ||
            fail(c->d, "operands %d and %d have shapes %s and %s, expected the same dimensions",
                 first, second, hlo_shape_text(c->arena, a), hlo_shape_text(c->arena, b));
 }
@@ -381,7 +403,7 @@ static const struct hlo_shape *infer_gather(const struct inference *c)
                     batching = hlo_attr_ints(c->i, attrs.batching),
                     sizes = hlo_attr_ints(c->i, HLO_ATTR_slice_sizes);
     int64_t vector = hlo_attr_int(c->i, HLO_ATTR_index_vector_dim);
-    if (!array(c, 0) || !array(c, 1))
+    if (!array(c, 0) || !array(c, 1) || !hlo_whole(at, "indices", c->d))
         return NULL;
     struct dims batch = {0}, window = {0}, d = {0};
     for (int k = 0; k < at->rank; k++)
@@ -411,6 +433,9 @@ static const struct hlo_shape *infer_pad(const struct inference *c)
     const struct hlo_paddings *p = hlo_attr(c->i, HLO_ATTR_padding)->paddings;
     if (!array(c, 0))
         return NULL;
+    if (shape_of(c, 1)->rank)
+        return no(c, "the padding value has shape %s, expected a scalar",
+                  hlo_shape_text(c->arena, shape_of(c, 1)));
     if (!x->rank)
         return same(c, 0);
     if (p->count != x->rank)
@@ -647,6 +672,8 @@ static const struct hlo_shape *infer_scatter(const struct inference *c)
     for (int k = 0; k < c->i->operand_count; k++)
         if (!array(c, k))
             return NULL;
+    if (!hlo_whole(shape_of(c, n), "indices", c->d))
+        return NULL;
     for (int k = 0; k < n; k++) {
         int rank = shape_of(c, k)->rank, outer = shape_of(c, n + 1 + k)->rank;
         if (!windows_ok(c, &attrs, rank, shape_of(c, n), outer))

@@ -164,6 +164,9 @@ static bool verify_dynamic_slice(struct arena *a, const struct hlo_instruction *
     if (part->rank != x->rank || (n != x->rank && !vector))
         return fail(d, "%s of %s from %s with %d start indices", hlo_op_name(i->opcode),
                     hlo_shape_text(a, part), hlo_shape_text(a, x), n);
+    for (int k = first; k < i->operand_count; k++)
+        if (!hlo_whole(i->operands[k]->shape, "start indices", d))
+            return false;
     for (int k = 0; k < x->rank; k++)
         if (part->dims[k] > x->dims[k] && x->dims[k] >= 0)
             return fail(d, "size %lld of dimension %d, which has size %lld",
