@@ -37,7 +37,8 @@ for name; do
     room=$(for i in $(seq 0 $((outputs - 1))); do
         awk -v i="MODEL_OUTPUT_${i}_BYTES" '$2 == i { n = $3 } END { printf "%d,", n }' "$h"; done)
     # shellcheck disable=SC2086
-    $cc -O1 ${cross:+-static} -DNAME=model -DHEADER='"model.h"' -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims" -DLIMITS="$limits"} -o "$name/run" \
+    $cc -O1 ${cross:+-static} ${RUN:+-DRUNS=1} -DNAME=model -DHEADER='"model.h"' \
+        -DOUTPUTS="$outputs" -DROOM="$room" ${dims:+-DDIMS="$dims" -DLIMITS="$limits"} -o "$name/run" \
         "$source/test/standalone_run.c" -I"$name/c" "$name/c/libmodel.a" -lm
     for set in "$model"/test_data_set_*; do
         inputs=$(ls "$set"/input_*.npy | sort -t_ -k5 -V)

@@ -1,6 +1,6 @@
 /*
  * Runs a library of `xcc --standalone` on .npy files, for standalone_models.sh: compiled with
- * -DNAME=model -DHEADER='"model.h"'.
+ * -DNAME=model -DHEADER='"model.h"'; -DRUNS=1: where time says nothing.
  *
  *     run OUT INPUT.npy...       writes OUT_0.bin, OUT_1.bin... ; prints the median time in us
  *
@@ -18,7 +18,10 @@
 #define JOIN(a, b)  JOIN_(a, b)
 #define CALL(f)     JOIN(NAME, f)
 
-enum { MAX_TENSORS = 64, RUNS = 21 };
+#ifndef RUNS
+#define RUNS 21
+#endif
+enum { MAX_TENSORS = 64 };
 
 struct array {
     char *data;

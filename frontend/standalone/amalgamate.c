@@ -144,13 +144,10 @@ static void put_family(struct whole *w, const struct kernel_set *s, const char *
     const char *path = arena_printf(&w->arena, "runtime/kernels/family_%s.c", family);
     const char *before = arena_printf(&w->arena, "#define VARIANT %s\n", s->name), *after = "#undef VARIANT\n";
     for (int i = 0; s->macros[i]; i++) {
-        before = arena_printf(&w->arena, "%s#define KERNELS__%s__ 1\n", before, s->macros[i]);
-        after = arena_printf(&w->arena, "%s#undef KERNELS__%s__\n", after, s->macros[i]);
+        before = arena_printf(&w->arena, "%s#define %s 1\n", before, s->macros[i]);
+        after = arena_printf(&w->arena, "%s#undef %s\n", after, s->macros[i]);
     }
-    if (!strcmp(s->name, "portable")) {
-        before = arena_printf(&w->arena, "%s#define STRICT_ISA 1\n", before);
-        after = arena_printf(&w->arena, "%s#undef STRICT_ISA\n", after);
-    } else if (s->processor == AARCH64) {
+    if (s->processor == AARCH64) {
         before = arena_printf(&w->arena, "#if defined __aarch64__\n%s", before);
         after = arena_printf(&w->arena, "%s#endif\n", after);
     }

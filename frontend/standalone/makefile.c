@@ -124,16 +124,23 @@ static const char *optimization(const struct package *k, const struct family *f)
     return f->unrolled && use_has(k->use, f->unrolled) ? "-O3" : f->flags;
 }
 
+static void write_kernel_rule(const struct package *k, const struct kernel_set *s, const struct family *family, FILE *f)
+{
+    fprintf(f,
+            "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
+            "\t$(CC) $(CFLAGS) $(KERNEL_OPT:-O2=%s) $(XRT_FLAGS) -DVARIANT=%s %s",
+            family->name, s->name, family->name, optimization(k, family), s->name, s->flags);
+    for (int i = 0; s->macros[i]; i++)
+        fprintf(f, " -D%s=1", s->macros[i]);
+    fprintf(f, " -c -o $@ $<\n");
+}
+
 static void write_kernel_rules(const struct package *k, FILE *f)
 {
     for (int s = 0; s < nkernel_sets; s++)
         for (int i = 0; i < FAMILIES; i++)
             if (family_wanted(k, i, kernel_sets[s].name))
-                fprintf(f,
-                        "xrt/runtime/kernels/%s_%s.o: xrt/runtime/kernels/family_%s.c\n"
-                        "\t$(CC) $(CFLAGS) $(KERNEL_OPT:-O2=%s) $(XRT_FLAGS) -DVARIANT=%s %s -c -o $@ $<\n",
-                        families[i].name, kernel_sets[s].name, families[i].name, optimization(k, &families[i]),
-                        kernel_sets[s].name, kernel_sets[s].flags);
+                write_kernel_rule(k, &kernel_sets[s], &families[i], f);
 }
 
 /* Of NAME.c that has everything. */
@@ -201,11 +208,12 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
     fprintf(f, "# make CC=musl-gcc, or CC=aarch64-linux-gnu-gcc LD=... for another processor. "
                "ONE_OBJECT=no where the\n# linker has no -r --gc-sections.\n\n");
     fprintf(f, "LD = $(CC) -nostdlib -r\nOBJCOPY = objcopy\nOPT = -O2\nKERNEL_OPT = $(OPT)\n"
-               "CFLAGS = -w\nONE_OBJECT = yes\n"
+               "CFLAGS =\nONE_OBJECT = yes\n"
                "VECTORS := -O2 $(if $(findstring clang,$(shell $(CC) --version)),,-ftree-vectorize "
                "-fvect-cost-model=dynamic)\n\n");
     fprintf(f,
-            "XRT_FLAGS = -std=gnu11 -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "
+            "# Behind CFLAGS: whatever those ask for, results keep their bits, and objects are what LD and OBJCOPY know.\n"
+            "XRT_FLAGS = -std=gnu11 -w -fno-lto -fno-fast-math -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "
             "-ffunction-sections -fdata-sections \\\n    -ffp-contract=off -fno-math-errno "
             "-fno-asynchronous-unwind-tables -fPIC -Dmalloc=mem_malloc -Dcalloc=mem_calloc \\\n"
             "    -Drealloc=mem_realloc -Dfree=mem_free -Daligned_alloc=mem_aligned_alloc "

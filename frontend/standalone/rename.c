@@ -348,12 +348,6 @@ static bool is_renamed(const struct own *o, const struct tokens *t, int i)
     return o->in_struct[i] ? has(&o->constant, x) && is_own(o, x) : is_own(o, x);
 }
 
-/* Sets of instructions are those of the part, not what the compiler was told for the file. */
-static bool is_instruction_set(const struct token *t)
-{
-    return t->kind == TOKEN_NAME && !strncmp(t->s, "__AVX", 5);
-}
-
 void write_renamed(const char *text, const char *prefix, const struct shared_names *shared, FILE *f)
 {
     struct arena a = {0};
@@ -377,7 +371,7 @@ void write_renamed(const char *text, const char *prefix, const struct shared_nam
         }
         if (is_renamed(&o, t, i))
             fprintf(f, "%s%s", prefix, is_parameter(t, i) && is_sign(t, token_next(t, i), "##") ? "##" : "");
-        fprintf(f, "%s%.*s", is_instruction_set(x) ? "KERNELS" : "", x->n, x->s);
+        fprintf(f, "%.*s", x->n, x->s);
     }
     for (size_t i = 0; i < o.macros.cap; i++)
         if (o.macros.slot[i]) {

@@ -8,16 +8,16 @@
 #define OF_AVX512 OF_AVX2 ",avx512f,avx512bw,avx512dq,avx512vl"
 
 const struct kernel_set kernel_sets[] = {
-    {"portable", 4, ANY_PROCESSOR, "-DSTRICT_ISA=1", "", {NULL}, NULL, false},
+    {"portable", 4, ANY_PROCESSOR, "", "", {"STRICT_ISA"}, NULL, false},
     {"neon", 4, AARCH64, "", "", {NULL}, NULL, false},
-    {"avx2", 8, X86_64, AVX2, OF_AVX2, {"AVX2"}, NULL, false},
-    {"avx512", 16, X86_64, AVX512, OF_AVX512, {"AVX2", "AVX512F", "AVX512BW"}, NULL, false},
+    {"avx2", 8, X86_64, AVX2, OF_AVX2, {"WITH_AVX2"}, NULL, false},
+    {"avx512", 16, X86_64, AVX512, OF_AVX512, {"WITH_AVX2", "WITH_AVX512"}, NULL, false},
     {"avx512vnni", 16, X86_64, AVX512 " -mavx512vnni", OF_AVX512 ",avx512vnni",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI"}, "avx512", false},
+     {"WITH_AVX2", "WITH_AVX512", "WITH_AVX512VNNI"}, "avx512", false},
     {"avx512bf16", 16, X86_64, AVX512 " -mavx512vnni -mavx512bf16", OF_AVX512 ",avx512vnni,avx512bf16",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512VNNI", "AVX512BF16"}, NULL, false},
+     {"WITH_AVX2", "WITH_AVX512", "WITH_AVX512VNNI", "WITH_AVX512BF16"}, NULL, false},
     {"amx", 16, X86_64, AVX512 " -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8",
      OF_AVX512 ",avx512bf16,amx-tile,amx-bf16,amx-int8",
-     {"AVX2", "AVX512F", "AVX512BW", "AVX512BF16", "AMX_TILE", "AMX_BF16", "AMX_INT8"}, "avx512 avx512vnni", true},
+     {"WITH_AVX2", "WITH_AVX512", "WITH_AVX512BF16"}, "avx512 avx512vnni", true},
 };
 const int nkernel_sets = sizeof kernel_sets / sizeof *kernel_sets;

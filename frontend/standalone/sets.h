@@ -15,7 +15,7 @@ struct kernel_set {
     enum kernel_processor processor;
     const char *flags;     /* of the compiler */
     const char *features;  /* the same, as an attribute of functions */
-    const char *macros[8]; /* that the flags define, without their underscores: NULL behind the last */
+    const char *macros[5]; /* that the kernels ask for (runtime/kernels/vec.h): NULL behind the last */
     const char *with;      /* sets whose other kernels it has: they come with it; or NULL */
     bool recent;           /* compilers from gcc 11 and clang 12 on know it */
 };

@@ -10,7 +10,7 @@
 
 #include "neff/base/use.h"
 
-#if defined __AVX512BF16__
+#if defined WITH_AVX512BF16
 #define OVERLAY  1
 #define OVERLAID 0
 #pragma GCC diagnostic ignored "-Wunused-function"

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Which instructions there are the build says (STRICT_ISA, WITH_...), not the compiler's own macros: flags of the user's,
+ * -march=native, may allow more than a variant is for. */
 #if defined __SSE2__
 #include <immintrin.h>
 #elif defined __aarch64__ && !defined STRICT_ISA
@@ -33,10 +35,10 @@
 #if defined STRICT_ISA
 #define LANES   4
 #define HAS_FMA 0
-#elif defined __AVX512F__
+#elif defined WITH_AVX512
 #define LANES   16
 #define HAS_FMA 1
-#elif defined __AVX2__
+#elif defined WITH_AVX2
 #define LANES   8
 #define HAS_FMA 1
 #else
@@ -698,7 +700,7 @@ INLINE void store_bf16_part(uint16_t *p, vf x, size_t n)
  * them. */
 INLINE void store_bf16_n(uint16_t *p, vf x, size_t n)
 {
-#ifdef __AVX512BF16__
+#ifdef WITH_AVX512BF16
     __m256i y = (__m256i)_mm512_cvtneps_pbh((__m512)x);
     if (n >= LANES)
         _mm256_storeu_si256((void *)p, y);

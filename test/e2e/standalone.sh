@@ -164,6 +164,13 @@ done
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "compiled for speed the code has $code bytes, more than 60000"
 
+# ---- whatever the user's flags are: more instructions, other arithmetic, warnings, link-time optimisation ----
+make -C fixed clean
+make -C fixed CFLAGS="-march=native -ffast-math -flto -Wall -Wextra -Wpedantic -Werror" || failed "make with flags of the user's"
+$cc -o blocks planned.c -Ifixed fixed/libdigits.a -lm
+./blocks "$size" >blocks.bin || failed "flags of the user's: status $?"
+cmp -s blocks.bin out.bin || failed "flags of the user's: other bits"
+
 # ---- the unit for matrices, where this CPU has it: xrun's bits, which are others than those without it ----
 if grep -qw amx_bf16 /proc/cpuinfo 2>/dev/null; then
     "$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa amx --standalone unit -o unit.neff

@@ -9,6 +9,8 @@
 #ifndef TEST_UNIT_EMULATED_H
 #define TEST_UNIT_EMULATED_H
 
+#define WITH_AVX2   1 /* by the flags of the tests */
+#define WITH_AVX512 1
 #include "neff/isa/pack.h"
 #include "runtime/kernels/gemm.h"
 #include "runtime/kernels/variants.h"

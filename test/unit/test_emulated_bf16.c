@@ -54,9 +54,7 @@ static __m256bh emulated_cvtneps(__m512 x)
     return half;
 }
 
-#ifndef __AVX512BF16__
-#define __AVX512BF16__ 1
-#endif
+#define WITH_AVX512BF16 1
 #define _mm512_dpbf16_ps    emulated_dpbf16
 #define _mm256_dpbf16_ps    emulated_dpbf16_half
 #define _mm512_cvtne2ps_pbh emulated_cvtne2ps

@@ -14,9 +14,7 @@ static __m512i emulated_dpbusd(__m512i sums, __m512i a, __m512i w)
     return sums;
 }
 
-#ifndef __AVX512VNNI__
-#define __AVX512VNNI__ 1
-#endif
+#define WITH_AVX512VNNI 1
 #define _mm512_dpbusd_epi32 emulated_dpbusd
 #define VARIANT             emulated
 #include "runtime/kernels/family_integers.c"
