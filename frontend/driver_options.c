@@ -268,7 +268,7 @@ static const struct option rows[] = {
     {"--standalone", "DIR", OPTION_TEXT, AT(standalone),
      "write C sources that make libNAME.a instead of an archive", NULL, FOR_COMPILE},
     {"--isa", "LIST", OPTION_TEXT, AT(isa),
-     "of portable,avx2,avx512,avx512vnni,avx512bf16,amx,neon: what these sources have (all)", NULL,
+     "of portable,avx2,avx512,avx512vnni,avx512bf16,amx,neon,neondot,neonbf16: what these sources have (all)", NULL,
      FOR_COMPILE},
     {"--amalgamate", NULL, OPTION_SWITCH, AT(amalgamate),
      "one C file instead, which compiles alone: weights, program, runtime", NULL, FOR_COMPILE},

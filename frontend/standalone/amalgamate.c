@@ -147,20 +147,23 @@ static void put_family(struct whole *w, const struct kernel_set *s, const char *
         before = arena_printf(&w->arena, "%s#define %s 1\n", before, s->macros[i]);
         after = arena_printf(&w->arena, "%s#undef %s\n", after, s->macros[i]);
     }
-    if (s->processor == AARCH64) {
-        before = arena_printf(&w->arena, "#if defined __aarch64__\n%s", before);
-        after = arena_printf(&w->arena, "%s#endif\n", after);
-    }
     if (*s->features) {
+        const char *of_gcc = s->flags + strlen("-m"); /* of one architecture */
+        if (s->processor == X86_64)
+            of_gcc = arena_printf(&w->arena, "%s,prefer-vector-width=512", s->features);
         before = arena_printf(&w->arena,
-                              "#if %s%s\n#ifdef __clang__\n"
+                              "#ifdef __clang__\n"
                               "#pragma clang attribute push(__attribute__((target(\"%s\"))), apply_to = function)\n"
-                              "#else\n#pragma GCC push_options\n"
-                              "#pragma GCC target(\"%s,prefer-vector-width=512\")\n#endif\n%s",
-                              s->recent ? "defined USE_ISA_" : "KERNELS_X86", s->recent ? s->name : "",
-                              s->features, s->features, before);
+                              "#else\n#pragma GCC push_options\n#pragma GCC target(\"%s\")\n#endif\n%s",
+                              s->features, of_gcc, before);
         after = arena_printf(&w->arena, "%s#ifdef __clang__\n#pragma clang attribute pop\n#else\n"
-                                        "#pragma GCC pop_options\n#endif\n#endif\n", after);
+                                        "#pragma GCC pop_options\n#endif\n", after);
+    }
+    static const char *const where[] = {[X86_64] = "KERNELS_X86", [AARCH64] = "defined __aarch64__"};
+    if (where[s->processor]) {
+        const char *only = s->recent ? arena_printf(&w->arena, "defined USE_ISA_%s", s->name) : where[s->processor];
+        before = arena_printf(&w->arena, "#if %s\n%s", only, before);
+        after = arena_printf(&w->arena, "%s#endif\n", after);
     }
     const struct core_file *f = find_file(path, strlen(path));
     put_part(w, arena_printf(&w->arena, "%s, %s", path, s->name), f->text, before, after);

@@ -212,9 +212,9 @@ void write_makefile(const struct package *k, const bool *sources, FILE *f)
                "VECTORS := -O2 $(if $(findstring clang,$(shell $(CC) --version)),,-ftree-vectorize "
                "-fvect-cost-model=dynamic)\n\n");
     fprintf(f,
-            "# Behind CFLAGS: whatever those ask for, results keep their bits, and objects are what LD and OBJCOPY know.\n"
-            "XRT_FLAGS = -std=gnu11 -w -fno-lto -fno-fast-math -I. -Ixrt -DXRT_USE='\"%s_use.h\"' -fvisibility=hidden "
-            "-ffunction-sections -fdata-sections \\\n    -ffp-contract=off -fno-math-errno "
+            "# Behind CFLAGS: whatever those ask for, results keep their bits, and LD and OBJCOPY know the objects.\n"
+            "XRT_FLAGS = -std=gnu11 -w -fno-lto -fno-fast-math -I. -Ixrt -DXRT_USE='\"%s_use.h\"' "
+            "-fvisibility=hidden -ffunction-sections -fdata-sections \\\n    -ffp-contract=off -fno-math-errno "
             "-fno-asynchronous-unwind-tables -fPIC -Dmalloc=mem_malloc -Dcalloc=mem_calloc \\\n"
             "    -Drealloc=mem_realloc -Dfree=mem_free -Daligned_alloc=mem_aligned_alloc "
             "-Dposix_memalign=mem_posix_memalign\n\n",

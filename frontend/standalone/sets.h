@@ -14,7 +14,7 @@ struct kernel_set {
     int lanes;        /* of its vectors */
     enum kernel_processor processor;
     const char *flags;     /* of the compiler */
-    const char *features;  /* the same, as an attribute of functions */
+    const char *features;  /* the same, as an attribute of functions for clang; of x86-64 for gcc too */
     const char *macros[5]; /* that the kernels ask for (runtime/kernels/vec.h): NULL behind the last */
     const char *with;      /* sets whose other kernels it has: they come with it; or NULL */
     bool recent;           /* compilers from gcc 11 and clang 12 on know it */

@@ -273,7 +273,7 @@ static bool write_package(struct package *k, struct diag *d)
     k->bin = k->in_c ? "" : arena_printf(a, "%s.bin", k->name);
     bool ok = measure_context(k, d) && make_plan(k, d);
     if (ok) {
-        k->use = use_find(k->p, k->forms, strstr(k->isa, " neon ") != NULL, a);
+        k->use = use_find(k->p, k->forms, k->isa, a);
         bool *needed = sources_needed(k->use, a);
         bool one = k->o->amalgamate;
         ok = (one || (write_sources(k, needed, d) &&

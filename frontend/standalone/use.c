@@ -692,12 +692,13 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct used *use_find(const struct program *p, struct insn_forms *const *forms, bool neon, struct arena *a)
+struct used *use_find(const struct program *p, struct insn_forms *const *forms, const char *isa, struct arena *a)
 {
     static const struct insn_forms any = {.forms = FORM_ANY};
     struct used *u = ARENA_NEW(a, struct used);
     u->arena = a;
-    u->neon = neon;
+    u->neon = strstr(isa, " neon ") != NULL;
+    u->neon_bf16 = strstr(isa, " neonbf16 ") != NULL;
     add_members(u, "copy lanes fma");
     use_add(u, "CONVERT_f32_from_u8");
     use_add(u, "OP_identity");

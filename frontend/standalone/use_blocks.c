@@ -160,7 +160,7 @@ static void add_tiles(struct used *u, const struct lengths *rows, const struct l
                             narrow = widths_of(columns, lanes[i], NARROW_VECTORS_OF(lanes[i]));
         if (type == GEMM_F32)
             add_f32(u, &all, &h);
-        if (type == GEMM_BF16 && (lanes[i] == 16 || h.few))
+        if (type == GEMM_BF16 && (lanes[i] == 16 || h.few || (lanes[i] == 4 && u->neon_bf16)))
             add_bf16(u, &narrow, &h);
         if (type == GEMM_BF16 && lanes[i] < 16 && h.many)
             add_f32(u, &all, &panel);

@@ -37,7 +37,7 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
     SET_USED(resize_linear, resize_linear)
     SET_USED(winograd_output, winograd_output)
 #endif
-#if !OVERLAID
+#if !OVERLAID && !OVERLAY_PRODUCTS
     SET_USED(depthwise, depthwise)
     SET_USED(winograd_input, winograd_input)
 #endif

@@ -26,8 +26,10 @@ void KERNEL_FAMILY(products, VARIANT)(struct kernel_table *t)
     SET_USED(small_products, small_products)
     SET_USED(gemm_f32, gemm_or_row_f32)
 #endif
-#if !OVERLAID
+#if !OVERLAID && !OVERLAY_PRODUCTS
     SET_USED(weight_only, weight_only)
+#endif
+#if !OVERLAID
     SET_USED(gemm_bf16, gemm_or_row_bf16)
 #endif
 }

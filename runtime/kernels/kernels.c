@@ -25,6 +25,14 @@ static bool runs_neon(void)
 {
     return true;
 }
+static bool runs_neondot(void)
+{
+    return neon_has_dots();
+}
+static bool runs_neonbf16(void)
+{
+    return neon_has_dots() && neon_has_bf16();
+}
 #endif
 #if KERNELS_X86
 static bool runs_avx2(void)

@@ -25,6 +25,31 @@
 #define KERNELS_NEON 0
 #endif
 
+#if KERNELS_NEON
+#if defined __linux__
+#include <sys/auxv.h>
+static inline bool neon_has(unsigned long list, unsigned long bit)
+{
+    return (getauxval(list) & bit) != 0;
+}
+#else
+static inline bool neon_has(unsigned long list, unsigned long bit)
+{
+    (void)list, (void)bit;
+    return false;
+}
+#endif
+/* As Linux numbers them (AT_HWCAP, AT_HWCAP2): products of four pairs of 8-bit numbers, of two pairs of bf16. */
+static inline bool neon_has_dots(void)
+{
+    return neon_has(16, 1ul << 20);
+}
+static inline bool neon_has_bf16(void)
+{
+    return neon_has(26, 1ul << 14);
+}
+#endif
+
 /* KERNEL_VARIANT's `built` column is 0 or 1 after expansion. */
 #define WHEN_0(...)
 #define WHEN_1(...)       __VA_ARGS__

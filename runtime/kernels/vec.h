@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Which instructions there are the build says (STRICT_ISA, WITH_...), not the compiler's own macros: flags of the user's,
- * -march=native, may allow more than a variant is for. */
+/* Which instructions there are the build says (STRICT_ISA, WITH_...), not the compiler's own macros: flags of the
+ * user's, -march=native, may allow more than a variant is for. */
 #if defined __SSE2__
 #include <immintrin.h>
 #elif defined __aarch64__ && !defined STRICT_ISA

@@ -13,9 +13,10 @@
 
 struct CMUnitTest {
     const char *name;
-    void (*run)(void **state);
+    void (*test_func)(void **state);
+    void *initial_state;
 };
-#define cmocka_unit_test(f) {#f, f}
+#define cmocka_unit_test(f) {#f, f, NULL}
 
 enum { TEST_FAILED = 1, TEST_SKIPPED = 2 };
 static jmp_buf test_end;
@@ -48,10 +49,10 @@ static inline int run_group(const char *group, const struct CMUnitTest *tests, s
 {
     volatile int failed = 0;
     for (volatile size_t i = 0; i < n; i++) {
-        void *state = NULL;
+        void *state = tests[i].initial_state;
         int end = setjmp(test_end);
         if (!end)
-            tests[i].run(&state);
+            tests[i].test_func(&state);
         const char *how = end == TEST_FAILED ? "  FAILED  " : end ? " SKIPPED  " : "       OK ";
         printf("[%s] %s %s\n", how, group, tests[i].name);
         fflush(stdout);

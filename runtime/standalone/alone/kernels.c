@@ -82,6 +82,14 @@ UNUSED static bool runs_neon(void)
 {
     return true;
 }
+UNUSED static bool runs_neondot(void)
+{
+    return neon_has_dots();
+}
+UNUSED static bool runs_neonbf16(void)
+{
+    return neon_has_dots() && neon_has_bf16();
+}
 #endif
 
 #define KERNEL_VARIANT(id, built, base, dots, integer_dots, exact_base, unit, rate)                            \
