@@ -27,6 +27,7 @@ static jmp_buf test_end;
 #define fail()             fail_msg("failed")
 #define skip()             longjmp(test_end, TEST_SKIPPED)
 #define print_message(...) printf(__VA_ARGS__)
+#define print_error(...)   fprintf(stderr, __VA_ARGS__)
 
 #define ASSERT_THAT(holds, ...) ((holds) ? (void)0 : fail_msg(__VA_ARGS__))
 #define assert_true(x)          ASSERT_THAT(x, "%s", #x)

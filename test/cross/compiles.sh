@@ -7,6 +7,6 @@ shift
 cd "$(dirname "$0")/../.."
 wrong=0
 for test; do
-    "$cc" -std=gnu11 -fsyntax-only -w -I. -Itest/cross -DKERNELS_X86=0 "$test" || { echo "FAIL $test"; wrong=1; }
+    "$cc" -std=gnu11 -fsyntax-only -Werror=implicit-function-declaration -I. -Itest/cross -DKERNELS_X86=0 "$test" || { echo "FAIL $test"; wrong=1; }
 done
 exit $wrong
