@@ -81,9 +81,65 @@ static size_t word_length(const uint8_t *data, size_t size, size_t at)
     return n;
 }
 
+enum { MAX_LIST = 32 };
+
+struct items { /* what stands between brackets, parted by commas */
+    size_t from[MAX_LIST], to[MAX_LIST], count;
+};
+
+static bool is_bracket(uint8_t c, const char *of)
+{
+    return c && strchr(of, c);
+}
+
+/* The list behind the first bracket at or after `at`. */
+static void find_list(const uint8_t *data, size_t size, size_t at, struct items *l)
+{
+    size_t depth = 0;
+    l->count = 0;
+    while (at < size && !is_bracket(data[at], "([{<"))
+        at++;
+    for (size_t start = ++at; at < size && l->count < MAX_LIST; at++) {
+        bool closes = is_bracket(data[at], ")]}>") && data[at - 1] != '-';
+        if (!depth && (closes || data[at] == ',')) {
+            l->from[l->count] = start;
+            l->to[l->count++] = at;
+            start = at + 1;
+            if (closes)
+                return;
+        }
+        depth += is_bracket(data[at], "([{<");
+        depth -= closes;
+    }
+}
+
+/* One item of a list goes, stands there twice, or takes another one's place: operands, dims, attributes. */
+static size_t mutate_list(uint8_t *data, size_t size, size_t room, uint64_t *seed)
+{
+    struct items l;
+    char with[128];
+    find_list(data, size, mutate_below(seed, size), &l);
+    if (!l.count)
+        return mutate_part(data, size, room, seed);
+    size_t k = mutate_below(seed, l.count), j = mutate_below(seed, l.count), what = mutate_below(seed, 3);
+    size_t n = l.to[k] - l.from[k];
+    if (what == 0) {
+        bool last = k + 1 == l.count, only = l.count == 1;
+        return mutate_splice(data, size, room, l.from[k] - (last && !only), n + !only, "", 0);
+    }
+    if (n + 1 > sizeof with)
+        return mutate_part(data, size, room, seed);
+    memcpy(with, data + l.from[k], n);
+    with[n] = ',';
+    return what == 1 ? mutate_splice(data, size, room, l.from[j], 0, with, n + 1)
+                     : mutate_splice(data, size, room, l.from[j], l.to[j] - l.from[j], with, n);
+}
+
 size_t mutate_text(uint8_t *data, size_t size, size_t room, uint64_t *seed)
 {
-    size_t what = mutate_below(seed, 8);
+    size_t what = mutate_below(seed, 11);
+    if (what > 7)
+        return mutate_list(data, size, room, seed);
     bool number = what < 4;
     size_t at = find_word(data, size, mutate_below(seed, size), number);
     if (at == size || what == 7)
