@@ -9,8 +9,8 @@
  *            rounded, or nothing, and the backend rounds them for processors that sum bf16 directly
  *            faster still; those whose filters have few terms in a row, or that make one
  *            channel, keep them as well.
- *            On a CPU depthwise convolutions keep FP32 weights. Of recurrent layers, constant
- *            weights of the state are rounded.
+ *            On a CPU depthwise convolutions keep FP32 weights, those of few channels both operands. Of
+ *            recurrent layers, constant weights of the state are rounded.
  *   all      every FP32 value inside the model is stored in the cast type; engines compute in FP32 (pass widen).
  *
  * What a tensor's size is computed from stays as it is (size_sources.h): a rounded size is another one.
@@ -277,6 +277,13 @@ static bool is_depthwise(const struct node *n)
            n->in[1]->type.dims[1] == 1;
 }
 
+/* So does one that pass layout left with its channels first. */
+static bool is_planes(const struct caster *c, const struct node *n)
+{
+    return n->op == OP_conv && !c->o->strict_target && n->in[0]->type.rank <= 4 &&
+           (c->o->cast_type == DT_BF16 || c->o->cast_type == DT_F16) && !attr_int(&n->attrs, "channels_last", 0);
+}
+
 /* Its input is rounded where that halves what is stored and read and costs nothing: made inside the
  * model, for this convolution alone, and by whole vectors: parts of one take longer to widen. */
 static bool depthwise_rounds(const struct caster *c, const struct node *n)
@@ -389,8 +396,12 @@ static bool cast_product(struct caster *c, struct node *n)
     for (int i = 0; i < operands; i++)
         if (!is_f32(n->in[i]))
             return true;
-    if (is_depthwise(n) && !c->o->strict_target)
+    if (is_depthwise(n) && !c->o->strict_target && attr_int(&n->attrs, "channels_last", 0))
         return cast_depthwise(c, n);
+    if (is_planes(c, n)) {
+        why(c->o, n, "autocast.planes", "kept in FP32: it does not use the matrix-multiplication engine");
+        return true;
+    }
     if (n->op == OP_weight_only_matmul && c->o->cast_type != DT_BF16)
         return true; /* integers of 8 bits are numbers of bf16 */
     if (n->op == OP_weight_only_matmul && attr_int(&n->attrs, "row_bits", 0)) {

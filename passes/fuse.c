@@ -93,7 +93,7 @@ static bool is_anchor(const struct options *o, const struct node *n)
         return !o->strict_target && t->dtype == DT_F32;
     case OP_conv:
         return t->dtype == DT_F32 && n->in[1]->constant &&
-               (o->strict_target || attr_int(&n->attrs, "channels_last", 0));
+               (o->strict_target || attr_int(&n->attrs, "channels_last", 0) || n->in[0]->type.dtype == DT_F32);
     case OP_conv_transpose:
         return t->dtype == DT_F32 && n->in[1]->constant && !o->strict_target &&
                attr_int(&n->attrs, "channels_last", 0);

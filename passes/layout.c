@@ -203,6 +203,69 @@ static bool lone_pool(const struct layout_pass *y, const struct node *n)
     return true;
 }
 
+/* Whether a convolution has too few channels in a group for vectors of them: rows of neighbouring pixels take less,
+ * unless its products are rounded, are many and fill vectors of results. */
+static bool is_narrow(const struct layout_pass *y, const struct node *n)
+{
+    enum { PLANES = 64, PLACES = 4096, STRIDE = 5, FULL = 16, TERMS = 100 };
+    const struct type *x = &n->in[0]->type, *w = n->nin > 1 ? &n->in[1]->type : NULL;
+    int count = 0;
+    const int64_t *strides = attr_ints(&n->attrs, "strides", &count);
+    if (n->op != OP_conv || !w || x->dtype != DT_F32 || w->dtype != DT_F32 || x->rank > 4 || w->rank != x->rank ||
+        !type_is_static(w) || w->dims[1] > PLANES || (count > 0 && strides[count - 1] > STRIDE) ||
+        attr_int(&n->attrs, "group", 1) < 1 || y->o->strict_target || y->o->auto_cast == CAST_ALL)
+        return false;
+    int64_t places = 1, groups = attr_int(&n->attrs, "group", 1), results = w->dims[0] / groups;
+    for (int i = 2; i < w->rank; i++)
+        places *= w->dims[i];
+    bool rounded = y->o->auto_cast == CAST_MATMULT && y->o->cast_type == DT_BF16;
+    bool strided_depthwise = results == 1 && w->dims[1] == 1 && groups >= FULL && count > 0 && strides[count - 1] > 1;
+    return places > 1 && !strided_depthwise && places * w->dims[1] <= PLACES &&
+           !(results >= FULL && (w->dims[1] >= FULL || (rounded && places * w->dims[1] > TERMS)));
+}
+
+/* Whether an operator that would rather have channels last reads v, directly or by others that follow; or perhaps. */
+static bool images_follow(const struct layout_pass *y, const struct value *v, int *left)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        enum follow how = how_to_follow(u->node);
+        if (how == NO || how == PERMUTE || how == SHUFFLE || lone_pool(y, u->node))
+            continue;
+        if ((how != ELEMENTWISE && !is_narrow(y, u->node)) || --*left < 0 || images_follow(y, u->node->out[0], left))
+            return true;
+    }
+    return false;
+}
+
+/* A convolution by rows of neighbouring pixels, between others of that kind or alone. */
+static bool stays_first(const struct layout_pass *y, const struct node *n)
+{
+    int left = 32, count = 0;
+    const struct node *turn = made_by(n->in[0], OP_transpose);
+    const int64_t *perm = turn ? attr_ints(&turn->attrs, "perm", &count) : NULL;
+    return is_narrow(y, n) && !(count > 1 && perm[1] == count - 1) && !images_follow(y, n->out[0], &left);
+}
+
+/* One of so few results in a group that a transpose of the image, and one of the result, take less than what vectors of
+ * them, nearly empty, would lose: terms of sums for each element that is moved, the more the fuller vectors are. */
+static bool pays_transposes(const struct layout_pass *y, const struct node *n)
+{
+    enum { RESULTS = 8, TERMS = 4, TERMS_OF_RESULT = 2 };
+    if (!is_narrow(y, n))
+        return false;
+    const struct type *w = &n->in[1]->type;
+    int count;
+    const int64_t *strides = attr_ints(&n->attrs, "strides", &count);
+    int64_t groups = attr_int(&n->attrs, "group", 1), results = w->dims[0] / groups;
+    int64_t moved = w->dims[1] * groups, terms = w->dims[0] * w->dims[1];
+    for (int i = 2; i < w->rank; i++) {
+        terms *= w->dims[i];
+        moved *= strides ? strides[i - 2] : 1;
+    }
+    return results <= RESULTS && !(groups > 1 && w->dims[1] == 1) &&
+           terms >= (TERMS + TERMS_OF_RESULT * results) * (moved + w->dims[0]);
+}
+
 static bool convert_image(struct layout_pass *y, struct node *n)
 {
     int rank = n->in[0]->type.rank;
@@ -211,8 +274,9 @@ static bool convert_image(struct layout_pass *y, struct node *n)
     if (n->op == OP_max_pool && n->nout > 1 && n->out[1]->uses)
         return true; /* indices count in the model's order */
     bool unmoved =
-        n->op == OP_depth_to_space || n->op == OP_space_to_depth || is_norm_of_rows(n) || lone_pool(y, n);
-    if (unmoved && !twin_of(y, n->in[0]))
+        n->op == OP_depth_to_space || n->op == OP_space_to_depth || is_norm_of_rows(n) || lone_pool(y, n) ||
+                   stays_first(y, n);
+    if ((unmoved && !twin_of(y, n->in[0])) || pays_transposes(y, n))
         return true;
     struct value *in[8];
     if (n->nin > 8)

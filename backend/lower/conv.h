@@ -31,14 +31,15 @@ enum conv_rule {
     CONV_POINTWISE, /* one product of pixels by weights */
     CONV_WINOGRAD,
     CONV_DEPTHWISE, /* rows of output pixels by the Vector engine */
-    CONV_DEPTHWISE_INTEGER
+    CONV_DEPTHWISE_INTEGER,
+    CONV_PLANES /* channels first, of few channels */
 };
 struct conv_plan {
     enum conv_rule rule;
     struct conv c;
     struct conv_way way;               /* CONV_WINOGRAD */
     int direct_from;                   /* there: the rate of bf16 from which a direct sum is launched; 0: none */
-    struct tail tail;                  /* CONV_WINOGRAD, CONV_DEPTHWISE: what their instructions take along */
+    struct tail tail;                  /* what instructions but a product take along */
     const struct quantized *quantized; /* integer ones: sums become 8-bit numbers at once; NULL: they do not */
 };
 enum { QUANTIZED_TAPS = 64 }; /* at most, of quantized_matmul */
@@ -76,6 +77,9 @@ void emit_depthwise(struct lowering *l, struct group *g, const struct conv_plan 
 struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n);
 /* What the kernel computes and moves, for reports; elements of so many bytes. */
 void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes);
+/* Whether the Vector engine has a form for it, channels first. */
+bool planes_possible(const struct conv *c);
+void emit_planes(struct lowering *l, struct group *g, const struct conv_plan *p);
 /* Of a conv_integer; padding and bias are set. */
 void emit_depthwise_integer_conv(struct lowering *l, struct group *g, const struct conv_plan *p);
 

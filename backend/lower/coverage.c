@@ -206,6 +206,8 @@ static enum conv_rule conv_rule(struct lowering *l, const struct group *g, struc
     const struct node *n = g->nodes[0];
     const struct conv *c = &p->c;
     bool integer = n->op == OP_conv_integer;
+    if (!c->last)
+        return CONV_PLANES;
     if (c->group > 1 && c->group == c->channels_in && c->out_channels == c->group)
         return integer ? CONV_DEPTHWISE_INTEGER : CONV_DEPTHWISE;
     if (c->kh == 1 && c->kw == 1 && c->sh == 1 && c->sw == 1 && c->group == 1 &&
@@ -219,7 +221,9 @@ static void decide_epilogue(struct lowering *l, const struct group *g, struct co
 {
     const struct conv *c = &p->c;
     bool integer = g->nodes[0]->op == OP_conv_integer;
-    if (p->rule == CONV_DEPTHWISE)
+    if (p->rule == CONV_PLANES)
+        p->tail = planes_tail(l, g, c->out_channels);
+    else if (p->rule == CONV_DEPTHWISE)
         p->tail = depthwise_tail(l, g, c->channels_in);
     else if (p->rule == CONV_WINOGRAD)
         p->tail = winograd_tail(l, g, c->out_channels);
@@ -234,14 +238,14 @@ static const struct conv_plan *conv_takes(struct lowering *l, const struct group
     struct node *first = g->nodes[0];
     struct conv_plan p = {0};
     bool integer = first->op == OP_conv_integer;
-    if (!conv_geometry(l, first, &p.c) || !p.c.last ||
+    if (!conv_geometry(l, first, &p.c) || !(p.c.last || (!integer && planes_possible(&p.c))) ||
         first->out[0]->type.dtype != (integer ? DT_I32 : DT_F32) || !epilogue_possible(l, g, 0)) {
         why(l->o, first, "tile.conv-form",
-            "only channels-last 1-D and 2-D convolutions with weights of a known shape that do "
+            "only 1-D and 2-D convolutions with weights of a known shape, channels last or with few channels, that do "
             "not crop have a tile program");
         return NULL;
     }
-    if (!conv_types(&p.c, integer)) {
+    if (p.c.last && !conv_types(&p.c, integer)) {
         why(l->o, first, "tile.conv-types",
             "operand types, or more than 64 outputs in each of several groups");
         return NULL;

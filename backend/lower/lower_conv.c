@@ -416,7 +416,8 @@ static emit_fn *const emit_by_rule[] = {[CONV_DIRECT] = emit_direct,
                                         [CONV_POINTWISE] = emit_pointwise,
                                         [CONV_WINOGRAD] = emit_winograd_or_direct,
                                         [CONV_DEPTHWISE] = emit_depthwise,
-                                        [CONV_DEPTHWISE_INTEGER] = emit_depthwise_integer_conv};
+                                        [CONV_DEPTHWISE_INTEGER] = emit_depthwise_integer_conv,
+                                        [CONV_PLANES] = emit_planes};
 
 enum lowered lower_conv(struct lowering *l, struct node *n)
 {

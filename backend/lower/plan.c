@@ -86,7 +86,8 @@ static bool conv_reads_strided(const struct lowering *l, const struct node *whol
                                int operand)
 {
     const struct conv_plan *p = decision_of(l, whole)->plan;
-    return p && !l->m->strict && operand < 2 && (operand ? !p->c.w : pads_planes(whole, first, p));
+    return p && !l->m->strict && operand < 2 && p->rule != CONV_PLANES &&
+           (operand ? !p->c.w : pads_planes(whole, first, p));
 }
 
 static bool reads_strided(const struct lowering *l, const struct node *n, int operand)

@@ -18,5 +18,7 @@ struct tail {
 struct tail depthwise_tail(struct lowering *l, const struct group *g, int64_t channels);
 /* The same of winograd_output: a bias, and functions that cost next to nothing by small blocks. */
 struct tail winograd_tail(struct lowering *l, const struct group *g, int64_t channels);
+/* The same of plane_conv: channels are dim 1. */
+struct tail planes_tail(struct lowering *l, const struct group *g, int64_t channels);
 
 #endif

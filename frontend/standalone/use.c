@@ -249,7 +249,8 @@ static void add_scale(struct used *u, const struct insn *n)
 
 static bool reverses(const struct insn *n)
 {
-    bool straight = n->op == INSN_tensor_tensor || n->op == INSN_activation || n->op == INSN_depthwise_conv;
+    bool straight = n->op == INSN_tensor_tensor || n->op == INSN_activation || n->op == INSN_depthwise_conv ||
+                    n->op == INSN_plane_conv;
     if (n->op != INSN_tensor_scalar && n->op != INSN_scalar_tensor_tensor)
         return !straight;
     for (int i = 0; i < 2; i++) /* as many functions, whose immediates come first */
@@ -261,7 +262,7 @@ static bool reverses(const struct insn *n)
 static void add_functions(struct used *u, const struct insn *n, bool integers)
 {
     bool reduces = n->op != INSN_tensor_tensor && n->op != INSN_activation && n->op != INSN_tensor_scalar &&
-                   n->op != INSN_scalar_tensor_tensor && n->op != INSN_depthwise_conv;
+                   n->op != INSN_scalar_tensor_tensor && n->op != INSN_depthwise_conv && n->op != INSN_plane_conv;
     for (int i = 0; i < insn_info(n->op)->nfuncs; i++) {
         if (n->op == INSN_window_pool) { /* kernels of its own */
             use_add(u, "OP_%s", op_name((enum op)n->func[i]));
@@ -666,7 +667,7 @@ static bool has_any(const struct used *u, const char *prefix)
 /* Files of kernels (runtime/kernels/family_*.c) besides the rows, which every program needs. */
 static void add_families(struct used *u)
 {
-    static const char *const images[] = {"pool", "depthwise", "resize_linear", "winograd_input",
+    static const char *const images[] = {"pool", "plane_conv", "depthwise", "resize_linear", "winograd_input",
                                          "winograd_output"};
     static const char *const products[] = {"weight_only", "recurrent", "gemm_f32", "gemm_bf16"};
     static const char *const integers[] = {"gemm_u8s8", "depthwise_integer", "weight_only_rounded"};

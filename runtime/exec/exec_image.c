@@ -76,7 +76,7 @@ static void count_columns(struct binding *b, const struct bound_insn *i, struct 
         pool_work_pitch(width, (int)NUMBER(i, window_pool, kernel_w), (int)NUMBER(i, window_pool, stride_w),
                         (int)NUMBER(i, window_pool, dilation_w), (int)NUMBER(i, window_pool, pad_w), pixels);
     m->work_rows = m->work_pitch * rows <= WORK ? rows : m->work_pitch < WORK ? WORK / m->work_pitch : 1;
-    need_scratch(b, m->work_pitch * m->work_rows * (int64_t)sizeof(float));
+    need_scratch(b, m->work_pitch * (m->work_rows + 1) * (int64_t)sizeof(float));
     m->counts = ARENA_ARRAY(b->arena, float, pixels + 1);
     for (int64_t x = 0; x < pixels; x++) {
         int64_t found = 0;

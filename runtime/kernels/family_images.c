@@ -1,5 +1,5 @@
 /*
- * Kernels over channels-last images: pooling, depthwise convolutions, Winograd transforms.
+ * Kernels over images: pooling, depthwise convolutions, Winograd transforms, channels last; planes, channels first.
  * A family of kernels, compiled once for each variant that has its own; see variants.h.
  */
 #include "runtime/kernels/variants.h"
@@ -11,6 +11,7 @@
 #include "runtime/kernels/fold.inc"
 #include "runtime/kernels/conv.inc"
 #include "runtime/kernels/pool_plane.inc"
+#include "runtime/kernels/plane_conv.inc"
 #include "runtime/kernels/winograd.inc"
 #include "runtime/kernels/resize.inc"
 
@@ -33,6 +34,7 @@ void KERNEL_FAMILY(images, VARIANT)(struct kernel_table *t)
     SET_USED(pool_max, pool_max)
     SET_USED(pool_sum, pool_sum)
     SET_USED(pool_plane, pool_plane)
+    SET_USED(plane_conv, plane_conv)
     SET_USED(pool_max_bytes, pool_max_bytes)
     SET_USED(resize_linear, resize_linear)
     SET_USED(winograd_output, winograd_output)

@@ -322,18 +322,53 @@ struct pool_plane {
     size_t rows, pixels; /* of the result */
     float *y;
     ptrdiff_t y_pitch;
-    float *work; /* work_rows (POOL_ROWS at most) of work_pitch = pool_work_pitch() elements */
+    float *work; /* work_rows (POOL_ROWS at most), and one more, of work_pitch = pool_work_pitch() elements */
     size_t work_rows, work_pitch;
     bool max, count_pad;
     const float *counts; /* places of the window that count along the row, at least 1 */
 };
-enum { POOL_ROWS = 32, POOL_STRIDE = 5 /* of longer ones, pixels are fetched one by one */ };
+enum { POOL_ROWS = 32, POOL_COLUMNS = 1024, POOL_STRIDE = 5 /* of longer ones, pixels are fetched one by one */ };
 static inline int64_t pool_work_pitch(int64_t width, int taps, int stride, int dilation, int pad, int64_t pixels)
 {
     enum { MAX_LANES = 16 };
     int64_t seen = (pixels + MAX_LANES - 1) / MAX_LANES * MAX_LANES * stride + (int64_t)(taps - 1) * dilation,
             folded = pad + (width + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
-    return ((seen > folded ? seen : folded) + MAX_LANES - 1) / MAX_LANES * MAX_LANES;
+    int64_t whole = MAX_LANES * (int64_t)stride;
+    return ((seen > folded ? seen : folded) + whole - 1) / whole * whole;
+}
+
+/*
+ * Convolution of planes, channels first: pixel x of row y of result o is
+ *     epilogue(sum over planes p, t < kernel_h, s < kernel_w of weights[o][p][t][s] *
+ *         plane p at row + y * stride_h + t * dilation_h, column + x * stride_w + s * dilation_w)
+ * where places outside the image are zero. At most PLANE_PLACES of p, t and s.
+ */
+enum { PLANE_PLACES = 4096, PLANE_LANES = 16 /* what no vector has more of */ };
+struct plane_conv {
+    const float *x;
+    ptrdiff_t x_plane, x_pitch; /* elements between planes, between rows; pixels are neighbours */
+    int64_t height, width, row, column;
+    int planes, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
+    size_t results, rows, pixels;
+    const float *weights;
+    float *y;
+    ptrdiff_t y_plane, y_pitch;
+    float *work; /* plane_conv_work() elements */
+    struct channel_epilogue epilogue;
+};
+/* Elements between the rows that are laid out, and how many rows of the image those of a tile see. */
+static inline int64_t plane_conv_pitch(int kernel_w, int stride_w, int dilation_w, int64_t pixels)
+{
+    int64_t seen = (pixels > PLANE_LANES ? pixels : PLANE_LANES) + (int64_t)(kernel_w - 1) * dilation_w / stride_w;
+    return stride_w * ((seen + PLANE_LANES - 1) / PLANE_LANES * PLANE_LANES);
+}
+static inline int64_t plane_conv_rows(int kernel_h, int stride_h, int dilation_h, int64_t rows)
+{
+    return (rows - 1) * stride_h + (int64_t)(kernel_h - 1) * dilation_h + 1;
+}
+static inline int64_t plane_conv_work(int64_t planes, int64_t rows, int64_t pitch)
+{
+    return (planes * rows + 1) * pitch;
 }
 
 struct stream_run;  /* stream.h */
@@ -469,6 +504,7 @@ struct kernel_table {
                            bool is_signed);
     void (*pool_plane)(const struct pool_plane *r);
     void (*resize_linear)(const struct resize_row *r);
+    void (*plane_conv)(const struct plane_conv *r);
     void (*depthwise)(const struct depthwise_row *d);
     void (*depthwise_integer)(const struct depthwise_integer_row *d);
 

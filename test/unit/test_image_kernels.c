@@ -1,6 +1,6 @@
 /*
  * Kernels that look at windows of images, of every variant this CPU can run, against scalar
- * references in double: pools, resizing, depthwise convolutions.
+ * references in double: pools, resizing, depthwise convolutions, those of planes.
  */
 #include "test/unit/activation_reference.h"
 #include "test/unit/kernel_test.h"
@@ -82,12 +82,82 @@ static void test_resize(void **state)
                     check_resize(pixels, channels, apart, both);
 }
 
+/* A convolution of planes of which the window of some results sees places outside. Elements beside the results stay. */
+static void check_plane_conv(struct plane_conv p, const float *bias)
+{
+    enum { KEPT = 77 };
+    size_t places = (size_t)(p.planes * p.kernel_h * p.kernel_w);
+    int64_t pitch = plane_conv_pitch(p.kernel_w, p.stride_w, p.dilation_w, (int64_t)p.pixels),
+            seen = plane_conv_rows(p.kernel_h, p.stride_h, p.dilation_h, (int64_t)p.rows);
+    p.x_pitch = p.width + 1, p.x_plane = p.x_pitch * p.height, p.y_pitch = (ptrdiff_t)p.pixels + 1;
+    p.y_plane = p.y_pitch * (ptrdiff_t)p.rows;
+    float *x = random_row((size_t)(p.planes * p.x_plane)), *w = random_row(places * p.results),
+          *y = random_row((size_t)p.y_plane * p.results),
+          *work = random_row((size_t)plane_conv_work(p.planes, seen, pitch));
+    for (size_t i = 0; i < (size_t)p.y_plane * p.results; i++)
+        y[i] = KEPT;
+    p.x = x, p.y = y, p.work = work, p.weights = w, p.epilogue.bias = bias;
+    table->plane_conv(&p);
+    for (size_t i = 0; i < (size_t)p.y_plane * p.results; i++) {
+        size_t o = i / (size_t)p.y_plane, row = i % (size_t)p.y_plane / (size_t)p.y_pitch, at = i % (size_t)p.y_pitch;
+        if (at == p.pixels) {
+            assert_true(y[i] == KEPT);
+            continue;
+        }
+        double e = bias ? bias[o] : 0, scale = fabs(e);
+        for (size_t k = 0; k < places; k++) {
+            int64_t s = (int64_t)k % p.kernel_w, t = (int64_t)k / p.kernel_w % p.kernel_h,
+                    plane = (int64_t)k / p.kernel_w / p.kernel_h;
+            int64_t r = p.row + (int64_t)row * p.stride_h + t * p.dilation_h,
+                    c = p.column + (int64_t)at * p.stride_w + s * p.dilation_w;
+            if (r < 0 || r >= p.height || c < 0 || c >= p.width)
+                continue;
+            double v = (double)x[plane * p.x_plane + r * p.x_pitch + c] * w[o * places + k];
+            e += v, scale += fabs(v);
+        }
+        double f = p.epilogue.activation == ACTIVATION_relu ? fmax(e, 0)
+                   : p.epilogue.activation == ACTIVATION_sigmoid ? 1 / (1 + exp(-e)) : e;
+        assert_true(fabs(y[i] - f) <= 1e-6 * (scale + 1));
+    }
+    free(x), free(y), free(w), free(work);
+}
+
+static void test_plane_conv(void **state)
+{
+    static const enum kernel_activation f[] = {ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_sigmoid};
+    float bias[8] = {0.5f, -1, 2, 0.25f, -0.5f, 1, 3, -2};
+    for (int width = 1; width < 70; width += width < 36 ? 1 : 5)
+        for (int stride = 1; stride < 7; stride++)
+            for (int form = 0; form < 16; form++) {
+                int kernel = 1 + form % 3, dilation = 1 + form / 12, pad = form % 3 / 2;
+                int64_t pixels = (width + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+                if (width + 2 * pad < (kernel - 1) * dilation + 1)
+                    continue;
+                check_plane_conv((struct plane_conv){.height = 1 + form % 5,
+                                                     .width = width,
+                                                     .row = -(form % 3),
+                                                     .column = -pad,
+                                                     .planes = 1 + form % 2,
+                                                     .kernel_h = 1 + form % 4,
+                                                     .kernel_w = kernel,
+                                                     .stride_h = 1 + form % 3,
+                                                     .stride_w = stride,
+                                                     .dilation_h = 1 + form / 8,
+                                                     .dilation_w = dilation,
+                                                     .results = (size_t)(1 + (form + width) % 7),
+                                                     .rows = (size_t)(1 + form % 6),
+                                                     .pixels = (size_t)pixels,
+                                                     .epilogue = {.activation = f[form % 3]}},
+                                 form % 4 ? bias : NULL);
+            }
+}
+
 /* Windows over a picture of one channel, some of whose rows and columns are outside. */
 static void check_pool_plane(struct pool_plane p, size_t pixels)
 {
     int64_t pitch = pool_work_pitch((int64_t)p.width, p.kernel_w, p.stride_w, p.dilation_w, p.pad, (int64_t)pixels);
     float *x = random_row((p.height - 1) * (size_t)p.x_pitch + p.width), *counts = random_row(pixels),
-          *y = random_row(p.rows * pixels), *work = random_row((size_t)pitch * p.work_rows);
+          *y = random_row(p.rows * pixels), *work = random_row((size_t)pitch * (p.work_rows + 1));
     for (size_t k = 0; k < pixels; k++)
         counts[k] = (float)(1 + k % 3);
     p.x = x, p.y = y, p.work = work, p.counts = counts;
@@ -235,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_pool),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_pool_plane),
+        cmocka_unit_test(test_plane_conv),
         cmocka_unit_test(test_depthwise),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
