@@ -60,7 +60,10 @@ bool infer_return(struct infer *f)
 bool infer_fused(struct infer *f)
 {
     int n;
-    return f->concrete || f->region(f, 0, f->in, f->nin, f->out, f->nout, &n);
+    if (f->concrete)
+        return true;
+    return f->region(f, 0, f->in, f->nin, f->out, f->nout, &n) &&
+           (n == f->nout || fail(f->d, "the region has %d results, expected %d", n, f->nout));
 }
 
 bool infer_if(struct infer *f)
