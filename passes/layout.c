@@ -204,7 +204,7 @@ static bool lone_pool(const struct layout_pass *y, const struct node *n)
 }
 
 /* Whether a convolution has too few channels in a group for vectors of them: rows of neighbouring pixels take less,
- * unless its products are rounded, are many and fill vectors of results. */
+ * unless sums have many terms, and products are rounded and fill vectors of results, or rows are short. */
 static bool is_narrow(const struct layout_pass *y, const struct node *n)
 {
     enum { PLANES = 64, PLACES = 4096, STRIDE = 5, FULL = 16, TERMS = 100 };
@@ -220,8 +220,11 @@ static bool is_narrow(const struct layout_pass *y, const struct node *n)
         places *= w->dims[i];
     bool rounded = y->o->auto_cast == CAST_MATMULT && y->o->cast_type == DT_BF16;
     bool strided_depthwise = results == 1 && w->dims[1] == 1 && groups >= FULL && count > 0 && strides[count - 1] > 1;
-    return places > 1 && !strided_depthwise && places * w->dims[1] <= PLACES &&
-           !(results >= FULL && (w->dims[1] >= FULL || (rounded && places * w->dims[1] > TERMS)));
+    dim_t pixels = n->out[0]->type.dims[x->rank - 1];
+    bool short_rows = dim_is_const(pixels) && pixels < FULL && pixels <= results;
+    if (strided_depthwise || places * w->dims[1] > PLACES || (results >= FULL && w->dims[1] >= FULL))
+        return false;
+    return places * w->dims[1] <= TERMS || !((rounded && results >= FULL) || short_rows);
 }
 
 /* Whether an operator that would rather have channels last reads v, directly or by others that follow; or perhaps. */
