@@ -13,6 +13,7 @@ import numpy
 from jax import lax
 
 CASES = {}
+OPTIMISED = "sort_optimised",  # as the text that XLA compiled: compile().as_text()
 F32, I32 = numpy.float32, numpy.int32
 
 
@@ -277,6 +278,17 @@ def sort_half_long():
 
 
 @case
+def sort_optimised():
+    def f(seed):
+        bits = (jnp.arange(20000, dtype=numpy.uint32) * numpy.uint32(2654435761) ^ seed) | numpy.uint32(0x800080)
+        x, h = lax.bitcast_convert_type(bits, F32), lax.bitcast_convert_type(bits, jnp.bfloat16).reshape(-1)
+        y, at = lax.sort((x, jnp.arange(20000)), num_keys=1)
+        return (lax.bitcast_convert_type(y, I32)[::499], at[::499], jnp.sort(h).astype(F32)[::499],
+                jnp.argsort(-x.astype(jnp.float16))[::499])
+    return f, (numpy.uint32(12345),)
+
+
+@case
 def top_k_rows():
     return lambda x: lax.top_k(x, 7), (numpy.round(draw(5, 300) * 20).astype(F32),)
 
@@ -389,6 +401,16 @@ def choose_words():
     a = (r.randint(0, 2 ** 16, (5, 83)) + 0x7f800001).astype(numpy.uint32)
     return (lambda p, a, b: (jnp.where(p, a, b), jnp.where(p, a.astype(I32), -7), jnp.where(p[:, :1], a, b)),
             (r.randint(0, 2, (5, 83)).astype(bool), a, a[::-1] ^ numpy.uint32(1 << 31)))
+
+
+@case
+def words_of_casts():
+    """The words of floats that integers become."""
+    r = numpy.random.RandomState(0)
+    words = lambda x: lax.bitcast_convert_type(x.astype(F32), I32) >> 3
+    dot = lambda a: lax.dot(a, a.T, preferred_element_type=I32)
+    return (lambda a, b, c: (words(a), words(b), words(c), words(dot(a)), jnp.copysign(a, a[::-1])),
+            tuple(r.randint(-9 * (t[0] == "i"), 9, (6, 7)).astype(t) for t in ("int8", "uint8", "int32")))
 
 
 @case
@@ -602,7 +624,7 @@ def main():
         folder = os.path.join(where, "jax_" + name)
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "module.hlo"), "w") as out:
-            out.write(lowered.as_text(dialect="hlo"))
+            out.write(lowered.compile().as_text() if name in OPTIMISED else lowered.as_text(dialect="hlo"))
         for i, v in enumerate(leaves):
             numpy.save(os.path.join(folder, "input_%d.npy" % i), numpy.asarray(v))
         for i, v in enumerate(jax.tree.leaves(lowered.compile()(*leaves))):

@@ -213,6 +213,15 @@ static bool multiplied(const struct value *v)
     return value_has_one_use(v) && v->uses->node->op == OP_mul;
 }
 
+/* Somebody asks for the words of v: they must be there. */
+static bool words_are_read(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->node->op == OP_bitcast)
+            return true;
+    return false;
+}
+
 /* A cast to f32 of what is given, of 8-bit numbers, or of sums that are multiplied: engines read
  * integers as f32 anyway. Words that are read as another type. */
 static bool forwarded(const struct expression *e, const struct value *v)
@@ -220,7 +229,7 @@ static bool forwarded(const struct expression *e, const struct value *v)
     const struct node *n = group_def(e->g, v);
     if (n && n->op == OP_bitcast)
         return !group_is_result(e->g, v);
-    if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v))
+    if (!n || n->op != OP_cast || v->type.dtype != DT_F32 || group_is_result(e->g, v) || words_are_read(v))
         return false;
     if (is_8bit(n->in[0]->type.dtype) && !e->k->m->strict)
         return true;

@@ -103,6 +103,8 @@ static void physical(const struct hlo_shape *s, int64_t *dim)
 /* The bytes as they lie in memory, under another shape and layout. */
 bool hlo_lower_bitcast(struct hlo_lower *l)
 {
+    if (l->vectors) /* of scalars, which have no layout */
+        return hlo_lower_bitcast_convert(l);
     const struct hlo_shape *from = h_in_shape(l, 0), *to = l->i->shape;
     int64_t order[HLO_MAX_RANK], dims[HLO_MAX_RANK], back[HLO_MAX_RANK];
     struct value *x = h_in(l, 0);

@@ -72,19 +72,47 @@ static struct compared compared(const struct hlo_instruction *i)
     return c;
 }
 
+static bool is_integer(const struct hlo_instruction *i, int64_t number)
+{
+    int dtype = hlo_type_dtype(i->shape->type);
+    return i->opcode == HLO_OP_CONSTANT && i->literal->count == 1 && i->literal->data && dtype_is_int(dtype) &&
+           dtype_load_i64(dtype, i->literal->data, 0) == number;
+}
+
+/* select(bits < 0, bits ^ largest, bits) of a float's bits, as XLA writes a total order after its passes: the float.
+ * Else NULL. */
+static const struct hlo_instruction *totally_ordered(const struct hlo_instruction *i)
+{
+    if (i->opcode != HLO_OP_SELECT)
+        return NULL;
+    const struct hlo_instruction *negative = i->operands[0], *flipped = i->operands[1], *bits = i->operands[2];
+    int width = dtype_info(hlo_type_dtype(i->shape->type))->bits;
+    if ((bits->opcode != HLO_OP_BITCAST && bits->opcode != HLO_OP_BITCAST_CONVERT) ||
+        !compares(negative, HLO_DIRECTION_LT) || negative->operands[0] != bits ||
+        !is_integer(negative->operands[1], 0) || flipped->opcode != HLO_OP_XOR)
+        return NULL;
+    int other = flipped->operands[0] == bits;
+    const struct hlo_instruction *x = bits->operands[0];
+    bool flips = flipped->operands[1 - other] == bits && dtype_is_float(hlo_type_dtype(x->shape->type)) &&
+                 is_integer(flipped->operands[other], (int64_t)(((uint64_t)1 << (width - 1)) - 1));
+    return flips ? x : NULL;
+}
+
 /* A comparison of the two elements of one operand: which, and how it orders floats. A comparison
  * that is not of total order does not tell where NaN goes. */
 static bool compared_pair(const struct hlo_instruction *i, int64_t *operand, int64_t *order,
                           bool *swapped)
 {
-    struct compared a = compared(i->operands[0]), b = compared(i->operands[1]);
-    int dtype = hlo_type_dtype(i->operands[0]->shape->type);
+    const struct hlo_instruction *x = totally_ordered(i->operands[0]), *y = totally_ordered(i->operands[1]);
+    bool total = is_total(i) || (x && y);
+    struct compared a = compared(x && y ? x : i->operands[0]), b = compared(x && y ? y : i->operands[1]);
+    int dtype = hlo_type_dtype((x && y ? x : i->operands[0])->shape->type);
     if (a.parameter < 0 || b.parameter < 0 || a.parameter / 2 != b.parameter / 2 ||
         a.parameter == b.parameter || a.one_zero != b.one_zero || a.one_nan != b.one_nan ||
         dtype_is_complex(dtype))
         return false;
-    bool canonical = dtype_is_float(dtype) && (!is_total(i) || (a.one_zero && a.one_nan));
-    if (dtype_is_float(dtype) && is_total(i) && a.one_zero != a.one_nan)
+    bool canonical = dtype_is_float(dtype) && (!total || (a.one_zero && a.one_nan));
+    if (dtype_is_float(dtype) && total && a.one_zero != a.one_nan)
         return false;
     *operand = a.parameter / 2;
     *order = canonical ? CANONICAL : 0;
