@@ -8,29 +8,41 @@
 
 #include <string.h>
 
-enum { MAX_PLACES = 4096, MAX_STEPS = 1 << 13, MAX_PIXELS = 1 << 20 }; /* of plane_conv: a window, a stride, an image */
-
-bool planes_possible(const struct conv *c)
-{
-    return c->x->type.dtype == DT_F32 && c->weights->type.dtype == DT_F32 && c->in_group > 0 &&
-           c->in_group * c->group == c->channels_in && c->out_channels % c->group == 0 &&
-           c->in_group * c->kh * c->kw <= MAX_PLACES && c->sh <= MAX_STEPS && c->sw <= MAX_STEPS &&
-           c->dh <= MAX_STEPS && c->dw <= MAX_STEPS && (!dim_is_const(c->width) || c->width <= MAX_PIXELS) &&
-           (!dim_is_const(c->h) || c->h <= MAX_PIXELS);
-}
+/* Of plane_conv: a window, a stride or dilation, half of what a tile may see; elements of the widest vector. */
+enum { MAX_PLACES = 4096, MAX_STRIDE = 1 << 13, MAX_SEEN = 1 << 23, LANES = 16, LEAST_ROWS = 4 };
 
 struct plane_tiles {
     dim_t rows, columns; /* of results */
     int64_t groups;
 };
 
+/* Columns of a tile, and elements of a row of the image that it sees. */
+static dim_t tile_columns(const struct conv *c, int64_t *seen)
+{
+    enum { ROW = 1024 };
+    dim_t columns = even_tile(c->ow, ROW);
+    *seen = (columns + LANES) * c->sw + (c->kw - 1) * c->dw;
+    return columns;
+}
+
+bool planes_possible(const struct conv *c)
+{
+    int64_t wide;
+    if (c->x->type.dtype != DT_F32 || c->weights->type.dtype != DT_F32 || c->in_group < 1 ||
+        c->in_group * c->group != c->channels_in || c->out_channels % c->group || c->sh > MAX_STRIDE ||
+        c->sw > MAX_STRIDE || c->dh > MAX_STRIDE || c->dw > MAX_STRIDE || c->in_group * c->kh * c->kw > MAX_PLACES)
+        return false;
+    tile_columns(c, &wide);
+    return c->in_group * (LEAST_ROWS * c->sh + (c->kh - 1) * c->dh) * wide <= MAX_SEEN;
+}
+
 /* What a tile sees stays in the caches; several groups of small images. */
 static struct plane_tiles tiles_of(const struct conv *c)
 {
-    enum { ROW = 1024, SEEN = 16384, LEAST_ROWS = 4, RESULTS = 4096, LANES = 16 };
-    struct plane_tiles t = {.columns = even_tile(c->ow, ROW)};
-    int64_t wide = t.columns * c->sw + (c->kw - 1) * c->dw + LANES, high = SEEN / (c->in_group * wide);
-    int64_t rows = (high - (c->kh - 1) * c->dh - 1) / c->sh + 1;
+    enum { SEEN = 16384, RESULTS = 4096 };
+    int64_t wide;
+    struct plane_tiles t = {.columns = tile_columns(c, &wide)};
+    int64_t rows = (SEEN / (c->in_group * wide) - (c->kh - 1) * c->dh - 1) / c->sh + 1;
     t.rows = even_tile(c->oh, rows > LEAST_ROWS ? rows : LEAST_ROWS);
     int64_t results = t.rows * t.columns * (c->out_channels / c->group);
     bool whole = dim_is_const(c->oh) && dim_is_const(c->ow) && t.rows == c->oh && t.columns == c->ow;

@@ -7,7 +7,7 @@
 
 enum { DST = AP(plane_conv, dst), IMAGE = AP(plane_conv, image), WEIGHTS = AP(plane_conv, weights),
        BIAS = AP(plane_conv, bias) };
-enum { MOST_PIXELS = 1 << 20, MOST_STEPS = 1 << 13 }; /* of an image; of a tile of results, a stride and the like */
+enum { MAX_STRIDE = 1 << 13, MAX_NUMBER = 1 << 20 }; /* and of a tile of results, a dilation; of other numbers */
 
 struct bound_planes {
     struct alu alu; /* functions without a kernel */
@@ -48,9 +48,9 @@ static bool plane_counts(struct binding *b, const struct bound_insn *i)
         return fail(b->d, "plane_conv: %lld results by %lld of %lld planes, %lld a group", (long long)y->count[0],
                     (long long)planes, (long long)x->count[0], (long long)results);
     for (int n = 1; n < 3; n++)
-        if (x->count[n] > MOST_PIXELS || y->count[n] > MOST_STEPS || y->count[n] < 1)
-            return fail(b->d, "plane_conv: %lld pixels in a row or column, %lld of results", (long long)x->count[n],
-                        (long long)y->count[n]);
+        if (y->count[n] > MAX_STRIDE || y->count[n] < 1)
+            return fail(b->d, "plane_conv: %lld results in a row or column, expected at most %d",
+                        (long long)y->count[n], MAX_STRIDE);
     for (int k = 0; k < w->nclips; k++)
         if (w->clips[k].dim)
             return fail(b->d, "plane_conv: clipped windows");
@@ -87,12 +87,12 @@ bool prepare_planes(struct binding *b, struct bound_insn *i, const struct insn *
     if (!only_numbers(b, i, insn))
         return false;
     for (int n = 0; n < info->nimms; n++)
-        if (!info->imm[n].varies && (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > MOST_PIXELS))
+        if (!info->imm[n].varies && (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > MAX_NUMBER))
             return fail(b->d, "plane_conv: '%s' is %lld", info->imm[n].name, (long long)i->imm[n].base);
     int64_t stride_h = NUMBER(i, plane_conv, stride_h), stride_w = NUMBER(i, plane_conv, stride_w);
-    if (stride_h < 1 || stride_h > MOST_STEPS || stride_w < 1 || stride_w > MOST_STEPS ||
-        NUMBER(i, plane_conv, dilation_h) > MOST_STEPS || NUMBER(i, plane_conv, dilation_w) > MOST_STEPS)
-        return fail(b->d, "plane_conv: a stride of 0, or a window of more than %d pixels", MOST_STEPS);
+    if (stride_h < 1 || stride_h > MAX_STRIDE || stride_w < 1 || stride_w > MAX_STRIDE ||
+        NUMBER(i, plane_conv, dilation_h) > MAX_STRIDE || NUMBER(i, plane_conv, dilation_w) > MAX_STRIDE)
+        return fail(b->d, "plane_conv: a stride of 0, or a window of more than %d pixels", MAX_STRIDE);
     if (!plane_types(b, i) || !plane_counts(b, i) ||
         !alu_find(&m->alu, i->func[FUNC(plane_conv, f)], false, i->flt[FLT(plane_conv, a)], i->flt[FLT(plane_conv, b)],
                   b->d))
