@@ -280,11 +280,11 @@ def sort_half_long():
 @case
 def sort_optimised():
     def f(seed):
-        bits = (jnp.arange(20000, dtype=numpy.uint32) * numpy.uint32(2654435761) ^ seed) | numpy.uint32(0x800080)
+        bits = (jnp.arange(150000, dtype=numpy.uint32) * numpy.uint32(2654435761) ^ seed) | numpy.uint32(0x800080)
         x, h = lax.bitcast_convert_type(bits, F32), lax.bitcast_convert_type(bits, jnp.bfloat16).reshape(-1)
-        y, at = lax.sort((x, jnp.arange(20000)), num_keys=1)
-        return (lax.bitcast_convert_type(y, I32)[::499], at[::499], jnp.sort(h).astype(F32)[::499],
-                jnp.argsort(-x.astype(jnp.float16))[::499])
+        y, at = lax.sort((x, jnp.arange(150000)), num_keys=1)
+        return (lax.bitcast_convert_type(y, I32)[::4999], at[::4999], jnp.sort(h).astype(F32)[::4999],
+                jnp.argsort(-x.astype(jnp.float16))[::4999])
     return f, (numpy.uint32(12345),)
 
 
