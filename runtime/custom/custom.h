@@ -124,22 +124,29 @@ bool custom_bind(struct program *p, const struct custom_permission *may, struct 
 /* ---- runs ---- */
 
 /* What an operator is at work on in this thread, for a handler of signals; NULL: none. */
+enum { CUSTOM_SHAPE = -1 }; /* instead of a core: the shape function */
 struct custom_work {
     const char *op; /* "domain::Name" */
     int core;
     const struct guarded *guarded; /* NULL unless operands are guarded */
 };
 extern _Thread_local const struct custom_work *volatile custom_at_work;
+/* What a thread does before operators run in it, or NULL: a stack for the handler. */
+extern void (*custom_prepare_thread)(void);
 
 /*
- * Operands between guard pages (guarded.c): the last byte of each lies before an inaccessible page,
- * operands that are only read are on pages that cannot be written.
+ * Operands and cores' scratch memory between guard pages (guarded.c): the last byte of each lies
+ * before an inaccessible page, operands that are only read are on pages that cannot be written.
  */
 struct guarded;
 struct guarded *guarded_new(struct diag *d);
 /* A copy of the tensor's memory, `data` changed to it. Results are copied back when it ends. */
 bool guarded_add(struct guarded *g, struct xop_tensor *t, size_t bytes, bool result,
                  const char *name, struct diag *d);
+/* Ends the guard of a result, whose `data` is that of guarded_add: it gets other memory. */
+bool guarded_drop(struct guarded *g, const void *data, struct diag *d);
+/* XOP_SCRATCH bytes; NULL: out of memory. */
+void *guarded_scratch(struct guarded *g, struct diag *d);
 /* After each core, of which one runs at a time: fails when it has written what another one wrote. */
 bool guarded_core(struct guarded *g, int core, struct diag *d);
 /* Fails when bytes beside an operand have changed, and says of which. */

@@ -1,5 +1,5 @@
 /*
- * Operands between guard pages. Memory of one operand, from low addresses to high:
+ * Operands and scratch memory between guard pages. Memory of one operand, from low addresses to high:
  *
  *     no access | fill, operand, fill up to the page's end | no access
  *
@@ -20,7 +20,8 @@ enum { ALIGN = 64, FILL = 0xa5, GUARD_PAGES = 16 };
 struct area {
     uint8_t *map, *data;
     size_t mapped, bytes, guard;
-    void *result; /* where it goes back to; NULL: an operand */
+    const char *kind;
+    void *result; /* where it goes back to; NULL: an operand, or scratch */
     /* of results */
     size_t element;  /* bytes of one */
     uint8_t *merged; /* what the cores so far have written */
@@ -41,8 +42,8 @@ struct guarded *guarded_new(struct diag *d)
     return g;
 }
 
-bool guarded_add(struct guarded *g, struct xop_tensor *t, size_t bytes, bool result,
-                 const char *name, struct diag *d)
+/* Of `bytes` bytes, which can be written. */
+static struct area *new_area(struct guarded *g, const char *kind, const char *name, size_t bytes, struct diag *d)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + ALIGN - 1) / ALIGN * ALIGN;
     room = (room + page - 1) / page * page;
@@ -50,24 +51,41 @@ bool guarded_add(struct guarded *g, struct xop_tensor *t, size_t bytes, bool res
     struct area *a = calloc(1, sizeof *a);
     uint8_t *map = a ? mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
     if (!a || map == MAP_FAILED || mprotect(map + guard, room, PROT_READ | PROT_WRITE) != 0) {
+        if (a && map != MAP_FAILED)
+            munmap(map, mapped);
         free(a);
-        return fail_memory(d, "out of memory: %zu bytes to guard an operand", mapped);
+        fail_memory(d, "out of memory: %zu bytes to guard an operand", mapped);
+        return NULL;
     }
-    *a = (struct area){.map = map, .mapped = mapped, .bytes = bytes, .guard = guard, .name = name};
+    *a = (struct area){
+        .map = map, .mapped = mapped, .bytes = bytes, .guard = guard, .kind = kind, .name = name, .next = g->areas};
     a->data = map + guard + room - (bytes + ALIGN - 1) / ALIGN * ALIGN;
     memset(map + guard, FILL, room);
+    return g->areas = a;
+}
+
+bool guarded_add(struct guarded *g, struct xop_tensor *t, size_t bytes, bool result,
+                 const char *name, struct diag *d)
+{
+    struct area *a = new_area(g, result ? "result" : "operand", name, bytes, d);
+    if (!a)
+        return false;
     memcpy(a->data, t->data, bytes);
     a->element = dtype_bytes((enum dtype)t->dtype);
     if (result) {
         a->result = t->data;
         a->merged = calloc(bytes + 1, 1);
         a->writer = calloc(bytes / a->element + 1, 1);
-    } else if (room)
-        mprotect(map + guard, room, PROT_READ);
+    } else if (bytes)
+        mprotect(a->map + a->guard, a->mapped - 2 * a->guard, PROT_READ);
     t->data = a->data;
-    a->next = g->areas;
-    g->areas = a;
     return true;
+}
+
+void *guarded_scratch(struct guarded *g, struct diag *d)
+{
+    struct area *a = new_area(g, "scratch memory", NULL, XOP_SCRATCH, d);
+    return a ? memset(a->data, 0xff, XOP_SCRATCH) : NULL; /* unwritten: the same every time, and no number */
 }
 
 /* Of the fill of a result nothing has changed; else says where. */
@@ -117,22 +135,34 @@ bool guarded_core(struct guarded *g, int core, struct diag *d)
     return true;
 }
 
+/* Takes the first of the list out. */
+static bool end_area(struct area **list, bool copy, struct diag *d)
+{
+    struct area *a = *list;
+    bool ok = !a->result || (check_fill(a, d) && ((a->merged && a->writer) || fail_memory(d, "out of memory")));
+    if (a->result && a->merged && copy)
+        memcpy(a->result, a->merged, a->bytes);
+    *list = a->next;
+    free(a->merged);
+    free(a->writer);
+    munmap(a->map, a->mapped);
+    free(a);
+    return ok;
+}
+
+bool guarded_drop(struct guarded *g, const void *data, struct diag *d)
+{
+    for (struct area **a = &g->areas; *a; a = &(*a)->next)
+        if ((*a)->data == data)
+            return end_area(a, false, d);
+    return true;
+}
+
 bool guarded_end(struct guarded *g, struct diag *d)
 {
     bool ok = true;
-    while (g->areas) {
-        struct area *a = g->areas;
-        g->areas = a->next;
-        if (a->result) {
-            ok &= check_fill(a, d) && ((a->merged && a->writer) || fail_memory(d, "out of memory"));
-            if (a->merged)
-                memcpy(a->result, a->merged, a->bytes);
-        }
-        free(a->merged);
-        free(a->writer);
-        munmap(a->map, a->mapped);
-        free(a);
-    }
+    while (g->areas)
+        ok &= end_area(&g->areas, true, d);
     free(g);
     return ok;
 }
@@ -141,15 +171,15 @@ bool guarded_describe(const struct guarded *g, const void *address, char *text, 
 {
     const uint8_t *p = address;
     for (const struct area *a = g ? g->areas : NULL; a; a = a->next) {
-        const char *kind = a->result ? "result" : "operand";
+        const char *quote = a->name ? "'" : "", *name = a->name ? a->name : "", *space = a->name ? " " : "";
         if (p < a->map || p >= a->map + a->mapped)
             continue;
         if (p < a->data)
-            snprintf(text, room, "%zu bytes before the start of %s '%s'", (size_t)(a->data - p),
-                     kind, a->name);
+            snprintf(text, room, "%zu bytes before the start of %s%s%s%s%s", (size_t)(a->data - p),
+                     a->kind, space, quote, name, quote);
         else if (p >= a->data + a->bytes)
-            snprintf(text, room, "byte %zu of %s '%s', which has %zu bytes", (size_t)(p - a->data),
-                     kind, a->name, a->bytes);
+            snprintf(text, room, "byte %zu of %s%s%s%s%s, which has %zu bytes", (size_t)(p - a->data),
+                     a->kind, space, quote, name, quote, a->bytes);
         else
             snprintf(text, room, "operand '%s', which is only to be read", a->name);
         return true;

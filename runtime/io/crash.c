@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "runtime/io/crash.h"
 
 #include "neff/base/file.h"
@@ -5,7 +6,9 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const char *name = "";
@@ -27,6 +30,22 @@ static const char *signal_text(int number)
     return "signal";
 }
 
+/* Begins the message: "xrun: operator my.ops::Leaky crashed (core 0)". */
+static int say(char *text, size_t room, const struct custom_work *at, const char *what)
+{
+    if (at->core == CUSTOM_SHAPE)
+        return snprintf(text, room, "%s: operator %.400s %s (shape function)", name, at->op, what);
+    return snprintf(text, room, "%s: operator %.400s %s (core %d)", name, at->op, what, at->core);
+}
+
+static void end(const char *text, int n, size_t room)
+{
+    if (n > 0 && write(STDERR_FILENO, text, (size_t)n < room ? (size_t)n : room) < 0)
+        _exit(1);
+    out_remove_temporaries();
+    _exit(1);
+}
+
 /* snprintf of whole numbers and strings takes no lock and no memory. */
 static void crashed(int number, siginfo_t *info, void *context)
 {
@@ -40,20 +59,43 @@ static void crashed(int number, siginfo_t *info, void *context)
     }
     bool memory = number == SIGSEGV || number == SIGBUS;
     bool known = memory && guarded_describe(at->guarded, info->si_addr, where, sizeof where);
-    int n = snprintf(
-        text, sizeof text, "%s: operator %s crashed (core %d): %s%s%s%s\n", name, at->op, at->core,
-        signal_text(number), known ? ", " : "", known ? where : "",
-        memory && !at->guarded ? "; --guard-operands finds accesses outside its operands" : "");
-    if (n > 0 && write(STDERR_FILENO, text, (size_t)n < sizeof text ? (size_t)n : sizeof text) < 0)
-        _exit(1);
-    out_remove_temporaries();
-    _exit(1);
+    bool hint = memory && !at->guarded && at->core != CUSTOM_SHAPE;
+    int n = say(text, sizeof text, at, "crashed");
+    n += snprintf(text + n, sizeof text - (size_t)n, ": %s%s%s%s\n", signal_text(number), known ? ", " : "",
+                  known ? where : "", hint ? "; --guard-operands finds accesses outside its operands" : "");
+    end(text, n, sizeof text);
+}
+
+/* exit() in an operator: it is none of the program's, whose results are missing. */
+static void left(void)
+{
+    const struct custom_work *at = custom_at_work;
+    char text[1024];
+    if (!at)
+        return;
+    int n = say(text, sizeof text, at, "ended the program by exit()");
+    n += snprintf(text + n, sizeof text - (size_t)n, "\n");
+    end(text, n, sizeof text);
+}
+
+/* A stack for the handler: an operator may have used up the thread's. Kept until the process ends. */
+static void prepare_thread(void)
+{
+    enum { BYTES = 1 << 16 };
+    stack_t now;
+    if (sigaltstack(NULL, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+        return;
+    void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = BYTES}, NULL);
 }
 
 void crash_report_install(const char *program)
 {
-    struct sigaction act = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction act = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     name = program;
+    custom_prepare_thread = prepare_thread;
+    atexit(left);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i].number, &act, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * For programs: a signal that ends the process while an operator of a library runs is reported with
- * the operator's name, and the process ends with status 1.
+ * For programs: a signal that ends the process while an operator of a library runs, and exit() in
+ * one, are reported with the operator's name, and the process ends with status 1.
  */
 #ifndef RUNTIME_IO_CRASH_H
 #define RUNTIME_IO_CRASH_H

@@ -123,6 +123,13 @@ static const struct xop_operator sum_op = {.domain = "test",
                                            .results = "y: f32[n], count: i32[]",
                                            .run = sum};
 
+/* Of a stack without end. */
+static int deep(int n)
+{
+    volatile char memory[4096] = {(char)n};
+    return n < 0 ? n : deep(n + 1) + memory[0];
+}
+
 /* What `how` says. */
 static bool wrong(const struct xop_call *c)
 {
@@ -142,6 +149,12 @@ static bool wrong(const struct xop_call *c)
         *(volatile int *)(uintptr_t)xop_int(c, "zero") = 1;
     if (how == 7)
         abort();
+    if (how == 8)
+        exit(0);
+    if (how == 9)
+        y[0] = (float)deep(0);
+    if (how == 10)
+        ((char *)c->scratch)[XOP_SCRATCH] = 1;
     return true;
 }
 static const struct xop_operator wrong_op = {.domain = "test",
@@ -150,6 +163,52 @@ static const struct xop_operator wrong_op = {.domain = "test",
                                              .operands = "x: f32[n]",
                                              .results = "y: f32[n]",
                                              .attributes = "how: int, zero: int = 0",
+                                             .run = wrong};
+
+/* The same of a result that gets its memory while it runs, twice. */
+static bool open_wrong(const struct xop_call *c)
+{
+    int64_t n = c->in[0].dims[0], half = n / 2, how = xop_int(c, "how");
+    if (!xop_resize(c, 0, &n))
+        return false;
+    float *y = xop_resize(c, 0, &half);
+    if (how == 1)
+        y[half] = 1;
+    if (how == 2)
+        y[-1] = 1;
+    if (how == 3)
+        ((float *)c->out[1].data)[1] = 1;
+    y[half - 1] = 5;
+    return true;
+}
+static const struct xop_operator open_op = {.domain = "test",
+                                            .name = "OpenWrong",
+                                            .version = 1,
+                                            .operands = "x: f32[n]",
+                                            .results = "y: f32[?], z: f32[1]",
+                                            .attributes = "how: int",
+                                            .run = open_wrong};
+
+/* A shape function that goes wrong. */
+static bool bad_shape(const struct xop_call *c)
+{
+    int64_t how = xop_int(c, "how");
+    c->out[0] = c->in[0];
+    if (how == 1)
+        c->out[0].dims[0] = (int64_t)((const float *)c->in[0].data)[0];
+    if (how == 2)
+        return xop_fail(c, "not of these sizes");
+    if (how == 3)
+        c->out[0].rank = c->in[0].dims[0] > 64 ? 1 : 0;
+    return true;
+}
+static const struct xop_operator shape_op = {.domain = "test",
+                                             .name = "BadShape",
+                                             .version = 1,
+                                             .operands = "x: f32[n]",
+                                             .results = "y",
+                                             .attributes = "how: int",
+                                             .shape = bad_shape,
                                              .run = wrong};
 
 /* Each core writes one element too many. */
@@ -246,5 +305,5 @@ static const struct xop_operator bad_op = {.domain = "test",
 #define BAD
 #endif
 XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &overlap_op,
-            &max_op, &forget_op, &count_op, &biased_op)
+            &max_op, &forget_op, &count_op, &biased_op, &open_op, &shape_op)
 #endif

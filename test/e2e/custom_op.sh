@@ -210,6 +210,35 @@ crash 5 "operator test::Wrong crashed" --guard-operands
 crash 6 "operator test::Wrong crashed (core 0): invalid memory access; --guard-operands finds accesses outside its operands"
 crash 7 "operator test::Wrong crashed (core 0): abort"
 
+crash 8 "operator test::Wrong ended the program by exit() (core 0)"
+crash 9 "operator test::Wrong crashed (core 0): invalid memory access"
+crash 10 "(core 0): invalid memory access, byte 65536 of scratch memory, which has 65536 bytes" --guard-operands
+open() { # HOW: open.neff, whose result gets its memory while it runs
+    graph open "graph \"g\" (%0 \"x\": f32[64]) {
+  %1, %2 = custom(%0) {custom_operator=\"test::OpenWrong\", how=$1}
+  return(%1, %2)
+} outputs(\"y\", \"z\")"
+    "$xcc" open.xir --custom-op ops.so -o open.neff -q
+}
+open 0
+"$xrun" open.neff --random --allow-code --guard-operands | grep -q '^y .*f32\[32\] .*max 5 ' || failed "a guarded result of xop_resize"
+open 1
+refuses 1 "invalid memory access, byte 128 of result 'y', which has 128 bytes" "$xrun" open.neff --random --allow-code --guard-operands
+open 2
+refuses 1 "test::OpenWrong: it wrote before the start of result 'y', at byte -1" "$xrun" open.neff --random --allow-code --guard-operands
+open 3
+refuses 1 "it wrote past the end of result 'z', which has 4 bytes, at byte 4" "$xrun" open.neff --random --allow-code --guard-operands
+shape() { # TEXT HOW
+    graph shape "graph \"g\" symbols(n) (%0 \"x\": f32[n]) {
+  %1 = custom(%0) {custom_operator=\"test::BadShape\", how=$2}
+  return(%1)
+} outputs(\"y\")"
+    refuses 1 "$1" "$xcc" shape.xir --custom-op ops.so -o shape.neff
+}
+shape "xcc: operator test::BadShape crashed (shape function): invalid memory access" 1
+shape "the type of result 'y' is not known before it runs: not of these sizes; its declaration" 2
+shape "the type of result 'y' is not known before it runs: its shape function gives other types or ranks" 3
+
 graph overlap 'graph "g" (%0 "x": f32[64]) {
   %1 = custom(%0) {custom_operator="test::Overlap"}
   return(%1)

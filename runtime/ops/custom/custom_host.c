@@ -10,6 +10,9 @@ _Static_assert((int)XOP_ADD == DIM_ADD && (int)XOP_MUL == DIM_MUL &&
 _Static_assert((int)XOP_MAX_RANK == MAX_RANK && (int)XOP_F32 == DT_F32 && (int)XOP_BF16 == DT_BF16,
                "xop.h's tensors are those of neff/core/tensor.h");
 
+_Thread_local const struct custom_work *volatile custom_at_work;
+void (*custom_prepare_thread)(void);
+
 struct xop_tensor custom_tensor(int dtype, int rank, const int64_t *dims, void *data)
 {
     struct xop_tensor t = {.data = data, .dtype = dtype, .rank = rank};
@@ -88,10 +91,14 @@ static void *host_resize(const struct xop_call *c, int result, const int64_t *di
             return NULL;
         }
     struct tensor *out = s->call->out[result]; /* there is one: eval_custom sees to it */
-    if (!tensor_alloc(out, t->dtype, t->rank, dims, s->call->env->d))
-        return NULL;
+    struct diag *d = s->call->env->d;
+    if ((s->guarded && t->data && !guarded_drop(s->guarded, t->data, d)) ||
+        !tensor_alloc(out, t->dtype, t->rank, dims, d))
+        return t->data = NULL;
     *t = custom_tensor(t->dtype, t->rank, dims, out->data);
-    return out->data;
+    if (s->guarded && !guarded_add(s->guarded, t, tensor_bytes(out), true, o->name, d))
+        return t->data = NULL;
+    return t->data;
 }
 
 static int64_t host_dim(const struct xop_call *c, int op, int64_t a, int64_t b)

@@ -15,6 +15,7 @@ struct custom_state { /* of one core, or of a shape function */
     struct dim_table *dims; /* shape functions; else NULL */
     struct op_call *call;   /* running; else NULL */
     struct xop_tensor *out;
+    struct guarded *guarded; /* NULL unless operands are guarded */
     char error[CUSTOM_ERROR];
 };
 

@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local const struct custom_work *volatile custom_at_work;
-
 struct custom_job {
     const struct custom_operator *op;
     struct xop_call call; /* what all cores share */
     int cores;
-    char *scratch;
+    char *scratch[XOP_CORES];
     struct custom_state states[XOP_CORES];
     bool failed[XOP_CORES];
     struct guarded *guarded;
@@ -26,8 +24,10 @@ static void run_core(void *arg, int core)
     struct xop_call c = j->call;
     c.core = core;
     c.cores = j->cores;
-    c.scratch = j->scratch + (size_t)core * XOP_SCRATCH;
+    c.scratch = j->scratch[core];
     c.state = &j->states[core];
+    if (custom_prepare_thread)
+        custom_prepare_thread();
     custom_at_work = &work;
     j->failed[core] = !j->op->code->run(&c);
     custom_at_work = NULL;
@@ -69,9 +69,8 @@ static bool run_with_scratch(struct custom_job *j, struct op_env *env)
         if (env->core_scratch)
             *env->core_scratch = own;
     }
-    j->scratch = env->core_scratch ? *env->core_scratch : own;
-    if (j->guarded) /* what is read before it is written is the same every time, and no number */
-        memset(j->scratch, 0xff, (size_t)XOP_CORES * XOP_SCRATCH);
+    for (int i = 0; i < XOP_CORES; i++)
+        j->scratch[i] = (char *)(env->core_scratch ? *env->core_scratch : own) + (size_t)i * XOP_SCRATCH;
     bool ok = run_cores(j, env);
     if (!env->core_scratch)
         free(own);
@@ -96,8 +95,10 @@ static bool run_guarded(struct custom_job *j, struct op_env *env)
     for (int i = 0; ok && i < j->call.nout; i++)
         ok = !j->call.out[i].data || guarded_add(g, &j->call.out[i], bytes_of(&j->call.out[i]),
                                                  true, j->op->out[i].name, env->d);
-    j->guarded = g;
-    ok = ok && run_with_scratch(j, env);
+    for (int i = 0; ok && i < j->cores; i++)
+        ok = (j->scratch[i] = guarded_scratch(g, env->d)) != NULL;
+    ((struct custom_state *)j->call.state)->guarded = j->guarded = g;
+    ok = ok && run_cores(j, env);
     return g && guarded_end(g, env->d) && ok;
 }
 
@@ -188,8 +189,7 @@ static bool run(struct op_call *c, const struct custom_operator *op, struct xop_
                              .op = op->code,
                              .host = &custom_host,
                              .state = &state}};
-    bool guard = c->env->guard_operands && !op->open;
-    return (guard ? run_guarded(&j, c->env) : run_with_scratch(&j, c->env)) &&
+    return (c->env->guard_operands ? run_guarded(&j, c->env) : run_with_scratch(&j, c->env)) &&
            (!op->open || check_open(c, op));
 }
 

@@ -170,6 +170,19 @@ static bool declared_result(struct match *m, int i)
 
 /* ---- shape functions ---- */
 
+/* The function itself, whose name a handler of signals finds. */
+static bool run_shape(const struct custom_operator *op, const struct xop_call *c)
+{
+    struct custom_work work = {op->full, CUSTOM_SHAPE, NULL};
+    const struct custom_work *outer = custom_at_work;
+    if (custom_prepare_thread)
+        custom_prepare_thread();
+    custom_at_work = &work;
+    bool ok = op->code->shape(c);
+    custom_at_work = outer;
+    return ok;
+}
+
 /* One call of the function, each symbol of dims being with[symbol], or itself where `with` is NULL.
  */
 static bool call_shape(struct match *m, const int64_t *with, struct xop_tensor *out, struct diag *d)
@@ -200,7 +213,7 @@ static bool call_shape(struct match *m, const int64_t *with, struct xop_tensor *
                          .op = m->op->code,
                          .host = &custom_host,
                          .state = &state};
-    if (!m->op->code->shape(&c))
+    if (!run_shape(m->op, &c))
         return fail(d, "%s", *state.error ? state.error : "its shape function gives no reason");
     for (int i = 0; i < m->op->nout; i++) {
         if (out[i].rank < 0 || out[i].rank > MAX_RANK || !dtype_valid(out[i].dtype) ||
@@ -210,8 +223,11 @@ static bool call_shape(struct match *m, const int64_t *with, struct xop_tensor *
         for (int k = 0; k < out[i].rank; k++)
             if (dim_is_const(out[i].dims[k]) ? out[i].dims[k] < 0
                                              : with || dim_index(out[i].dims[k]) >= f->dims->nnodes)
-                return fail(d, "its shape function gives dimension %d of result '%s' as %lld", k,
-                            m->op->out[i].name, (long long)out[i].dims[k]);
+                return fail(d, "its shape function gives dimension %d of result '%s' as %lld%s", k,
+                            m->op->out[i].name, (long long)out[i].dims[k],
+                            m->op->code->flags & XOP_SYMBOLIC
+                                ? "; with XOP_SYMBOLIC sizes are computed by xop_dim alone"
+                                : "");
     }
     return true;
 }
@@ -249,11 +265,23 @@ static dim_t operand_dim(struct match *m, int64_t *const *with, struct xop_tenso
     return infer_unknown(m->f, m->op->code->name);
 }
 
+/* What no trial has told: ranks are known while running, types are not. */
+static bool known_types(const struct match *m, const char *why)
+{
+    for (int i = 0; i < m->op->nout; i++)
+        if (m->f->out[i].dtype == DT_NONE)
+            return fail(m->f->d,
+                        "the type of result '%s' is not known before it runs: %s; its declaration (`results`) should "
+                        "say the type",
+                        m->op->out[i].name, why);
+    return true;
+}
+
 static bool try_shapes(struct match *m)
 {
     static const int64_t base[TRIALS] = {64, 192, 448, 1088}, step[TRIALS] = {64, 128, 320, 704};
     struct infer *f = m->f;
-    struct diag ignored = {0};
+    struct diag refused = {0};
     int64_t *with[TRIALS];
     struct xop_tensor *out[TRIALS];
     bool works = true;
@@ -262,7 +290,7 @@ static bool try_shapes(struct match *m)
         out[t] = ARENA_ARRAY(f->arena, struct xop_tensor, m->op->nout + 1);
         for (int s = 0; s < f->dims->nsymbols; s++)
             with[t][s] = base[t] + step[t] * s;
-        works = call_shape(m, with[t], out[t], &ignored);
+        works = call_shape(m, with[t], out[t], &refused);
         for (int i = 0; works && i < m->op->nout; i++)
             works = out[t][i].rank == out[0][i].rank && out[t][i].dtype == out[0][i].dtype;
     }
@@ -272,7 +300,8 @@ static bool try_shapes(struct match *m)
             dims[k] = operand_dim(m, with, out, i, k);
         infer_out(f, i, out[0][i].dtype, out[0][i].rank, dims);
     }
-    return true; /* else the rank is known while running */
+    return known_types(m, diag_failed(&refused) ? refused.text
+                                                : "its shape function gives other types or ranks for other sizes");
 }
 
 static bool shape_results(struct match *m)
@@ -282,8 +311,10 @@ static bool shape_results(struct match *m)
     for (int i = 0; i < f->nin; i++) {
         if (f->in[i].kind != VK_TENSOR)
             continue;
-        if (f->in[i].rank < 0 || f->in[i].dtype == DT_NONE)
-            return true; /* known while running */
+        if (f->in[i].dtype == DT_NONE)
+            return true;
+        if (f->in[i].rank < 0)
+            return known_types(m, "an operand's rank is not known");
         for (int k = 0; k < f->in[i].rank; k++)
             known &= dim_is_const(f->in[i].dims[k]);
     }
