@@ -66,16 +66,25 @@ static bool add_custom_op(void *to, const char *v, struct diag *d)
 }
 
 /* Of the library that was named last. */
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool add_custom_source(void *to, const char *v, struct diag *d)
 {
     struct command *c = to;
     if (!c->custom.count)
         return fail(d, "--custom-op-source: name its library before it, with --custom-op");
     struct operator_sources *all = &c->operators;
+    const char *library = c->custom.files[c->custom.count - 1];
+    for (int i = 0; i < all->count; i++) /* they are copied to one folder */
+        if (!strcmp(all->files[i].library, library) && !strcmp(name_of(all->files[i].path), name_of(v)))
+            return fail(d, "--custom-op-source: '%s' and '%s' of one library have the same name: rename one",
+                        all->files[i].path, v);
     ARENA_GROW(&c->arena, all->files, all->count, all->cap);
-    const char *library = strrchr(c->custom.files[c->custom.count - 1], '/');
-    all->files[all->count++] = (struct operator_source){
-        v, library ? library + 1 : c->custom.files[c->custom.count - 1]};
+    all->files[all->count++] = (struct operator_source){v, library};
     return true;
 }
 

@@ -9,9 +9,7 @@
 #include "neff/base/file.h"
 #include "runtime/standalone/linked.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *base_name(const char *path)
 {
@@ -19,10 +17,12 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether the n-th source is one of library i of the program. */
+/* Whether the n-th source is one of library i of the program. Names do not say it: two may have the same. */
 static bool is_source_of(const struct package *k, int n, int i)
 {
-    return !strcmp(k->o->operators->files[n].library, k->p->libraries[i].name);
+    struct diag ignored = {0}; /* it was loaded before */
+    const struct custom_library *l = custom_open(k->o->operators->files[n].library, &ignored);
+    return l && !strcmp(l->hash, k->p->libraries[i].hash);
 }
 
 static bool has_sources(const struct package *k, int i)
@@ -33,24 +33,42 @@ static bool has_sources(const struct package *k, int i)
     return false;
 }
 
+/* Whether another library of the program has this one's name, as an identifier. */
+static bool has_namesake(const struct package *k, int i, const char *name, struct arena *a)
+{
+    for (int j = 0; j < k->p->nlibraries; j++)
+        if (j != i && !strcmp(c_identifier(a, k->p->libraries[j].name), name))
+            return true;
+    return false;
+}
+
+/* Where library i's sources lie: those of several may have the same names. */
+static const char *folder_of(const struct package *k, int i, struct arena *a)
+{
+    return k->p->nlibraries == 1 ? "operators" : arena_printf(a, "operators/%d", i);
+}
+
 /* The name of the library's table: a symbol. */
 static const char *symbol_of(const struct package *k, int i, struct arena *a)
 {
-    const char *name = k->p->libraries[i].name;
     if (has_sources(k, i))
         return arena_printf(a, "%s_operators_%d", k->name, i);
     if (k->p->nlibraries == 1)
         return "xop_library";
-    return arena_printf(a, "xop_library_%s", c_identifier(a, name));
+    const char *name = c_identifier(a, k->p->libraries[i].name);
+    if (has_namesake(k, i, name, a))
+        return arena_printf(a, "xop_library_%s_%d", name, i);
+    return arena_printf(a, "xop_library_%s", name);
 }
 
-static bool copy_source(const struct package *k, const char *path, struct arena *a, struct diag *d)
+static bool copy_source(const struct package *k, int n, int i, struct arena *a, struct diag *d)
 {
+    const char *path = k->o->operators->files[n].path;
     struct mapped_file f;
     if (!file_map(&f, path, d))
         return false;
-    bool ok = file_write_all(arena_printf(a, "%s/operators/%s", k->o->folder, base_name(path)),
-                             f.data, f.size, d);
+    const char *to = arena_printf(a, "%s/%s", k->o->folder, folder_of(k, i, a));
+    bool ok = make_folder(to, d) && file_write_all(arena_printf(a, "%s/%s", to, base_name(path)), f.data, f.size, d);
     file_unmap(&f);
     return ok;
 }
@@ -75,12 +93,20 @@ bool copy_operators(const struct package *k, struct diag *d)
             const char *folder = arena_printf(&a, "%s/operators", k->o->folder);
             if (!is_source_of(k, n, i))
                 continue;
-            ok = mkdir(folder, 0777) == 0 || errno == EEXIST ||
-                 fail(d, "%s: cannot make the folder: %s", folder, strerror(errno));
-            ok = ok && copy_header(k, &a, d) && copy_source(k, k->o->operators->files[n].path, &a, d);
+            ok = make_folder(folder, d) && copy_header(k, &a, d) && copy_source(k, n, i, &a, d);
         }
     arena_free(&a);
     return ok;
+}
+
+/* "my.ops::Leaky, my.ops::Other" */
+static const char *names_of(const struct package *k, int i, struct arena *a)
+{
+    const struct custom_library *l = custom_library_find(k->p->libraries[i].hash);
+    const char *text = "";
+    for (int n = 0; n < l->count && strlen(text) < 60; n++)
+        text = arena_printf(a, "%s%s%s", text, n ? ", " : "", l->operators[n].full);
+    return text;
 }
 
 void write_operators_note(const struct package *k, FILE *f)
@@ -90,8 +116,8 @@ void write_operators_note(const struct package *k, FILE *f)
         if (!has_sources(k, i)) {
             const char *symbol = symbol_of(k, i, &a);
             fprintf(f,
-                    " *\n * Operators of %s: link with it, or with an object of its sources%s%s.\n",
-                    k->p->libraries[i].name,
+                    " *\n * Operators of %s (%s):\n * link with it, or with an object of its sources%s%s.\n",
+                    k->p->libraries[i].name, names_of(k, i, &a),
                     k->p->nlibraries > 1 ? " compiled with\n * -DXOP_LIBRARY_NAME=" : "",
                     k->p->nlibraries > 1 ? symbol : "");
         }
@@ -162,10 +188,10 @@ static const char *compiler_of(const char *path)
     return ends_with_one_of(path, cpp, sizeof cpp / sizeof *cpp) ? "CXX" : NULL;
 }
 
-static const char *object_of(const char *path, struct arena *a)
+/* "operators/leaky.c.o": a leaky.cpp may be beside it. */
+static const char *object_of(const struct package *k, int n, int i, struct arena *a)
 {
-    const char *base = base_name(path);
-    return arena_printf(a, "operators/%.*s.o", (int)(strrchr(base, '.') - base), base);
+    return arena_printf(a, "%s/%s.o", folder_of(k, i, a), base_name(k->o->operators->files[n].path));
 }
 
 void write_operator_objects(const struct package *k, FILE *f)
@@ -174,7 +200,7 @@ void write_operator_objects(const struct package *k, FILE *f)
     for (int i = 0; i < k->p->nlibraries; i++)
         for (int n = 0; n < k->o->operators->count; n++)
             if (is_source_of(k, n, i) && compiler_of(k->o->operators->files[n].path))
-                fprintf(f, "OBJECTS += %s\n", object_of(k->o->operators->files[n].path, &a));
+                fprintf(f, "OBJECTS += %s\n", object_of(k, n, i, &a));
     arena_free(&a);
 }
 
@@ -186,10 +212,10 @@ void write_operator_rules(const struct package *k, FILE *f)
             const char *path = k->o->operators->files[n].path, *compiler = compiler_of(path);
             if (is_source_of(k, n, i) && compiler)
                 fprintf(f,
-                        "%s: operators/%s\n\t$(%s) $(CFLAGS) $(OPT) $(OPERATOR_FLAGS) -fPIC "
+                        "%s: %s/%s\n\t$(%s) $(CFLAGS) $(OPT) $(OPERATOR_FLAGS) -fPIC "
                         "-ffunction-sections -fdata-sections -fvisibility=hidden \\\n\t    -I%s "
                         "-DXOP_LIBRARY_NAME=%s -c -o $@ $<\n",
-                        object_of(path, &a), base_name(path), compiler,
+                        object_of(k, n, i, &a), folder_of(k, i, &a), base_name(path), compiler,
                         k->o->amalgamate ? "operators" : "xrt/runtime", symbol_of(k, i, &a));
         }
     arena_free(&a);

@@ -8,10 +8,8 @@
 #include "neff/isa/program_code.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MIN_ROOM = 4096 };   /* bytes of an output that only running sizes */
@@ -154,12 +152,6 @@ static void find_open_dims(struct package *k)
 }
 
 /* ---- files ---- */
-
-static bool make_folder(const char *path, struct diag *d)
-{
-    return mkdir(path, 0777) == 0 || errno == EEXIST ||
-           fail(d, "%s: cannot make the folder: %s", path, strerror(errno));
-}
 
 /* The folders above a file that lies below `top`. */
 static bool make_folders(struct arena *a, const char *top, const char *path, struct diag *d)

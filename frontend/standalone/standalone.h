@@ -18,10 +18,11 @@
 
 #include <stdio.h>
 
-/* Sources of custom operators (--custom-op-source), copied to DIR/operators. */
+/* Sources of custom operators (--custom-op-source), copied to DIR/operators; of several libraries, to
+ * DIR/operators/0 and so on. */
 struct operator_source {
     const char *path;
-    const char *library; /* the name of the shared object that it is a source of */
+    const char *library; /* the path of the shared object that it is a source of */
 };
 struct operator_sources {
     int count, cap;
@@ -85,6 +86,7 @@ bool measure_context(struct package *k, struct diag *d);
 const char *c_identifier(struct arena *a, const char *path);
 
 /* Libraries of operators that the program calls, and their sources (operators.c). */
+bool make_folder(const char *path, struct diag *d); /* or it is there */
 bool copy_operators(const struct package *k, struct diag *d);
 void write_operators_note(const struct package *k, FILE *f); /* of the header */
 void write_operators(const struct package *k, FILE *f);      /* of the source */

@@ -51,4 +51,55 @@ link -Iopen open/libctc.a other.o
 refuses 1 "is code of a library that is not loaded" ./linked "$ctc/scores.npy"
 refuses 2 "name its library before it" "$xcc" "$ctc/ctc.onnx" --custom-op-source ctc.c --custom-op ctc.so --standalone no
 refuses 2 "go with --standalone" "$xcc" "$ctc/ctc.onnx" --custom-op ctc.so --custom-op-source ctc.c -o no.neff
+
+# ---- two libraries of one name, from sources of one name ----
+mkdir -p a b
+for name in a b; do
+    cat >$name/op.c <<EOF
+#include <xop.h>
+static bool run(const struct xop_call *c)
+{
+    for (int64_t i = 0; i < xop_count(&c->in[0]); i++)
+        ((float *)c->out[0].data)[i] = ((const float *)c->in[0].data)[i] $([ $name = a ] && echo "+ 100" || echo "* 10");
+    return true;
+}
+static const struct xop_operator op = {
+    .domain = "$name", .name = "Op", .version = 1, .operands = "x: f32[n]", .results = "y: f32[n]", .run = run};
+XOP_LIBRARY(&op)
+EOF
+    ${CC:-cc} -std=c11 -O1 -shared -fPIC -I"$source/runtime" $name/op.c -o $name/op.so
+done
+cat >two.xir <<'EOF'
+graph "g" (%0 "x": f32[4]) {
+  %1 = custom(%0) {custom_operator="a::Op"}
+  %2 = custom(%1) {custom_operator="b::Op"}
+  return(%2)
+} outputs("y")
+EOF
+cat >two.c <<'EOF'
+#include <stddef.h>
+#include "two.h"
+static _Alignas(64) char memory[TWO_CONTEXT_SIZE];
+int main(void)
+{
+    struct two *m = two_init(memory, sizeof memory);
+    float x[4] = {1, 2, 3, 4}, y[4] = {0};
+    return !m || two_run(m, (const void *[]){x}, (void *[]){y}) || y[0] != 1010 || y[3] != 1040;
+}
+EOF
+two() { # XCC ARGUMENT...
+    "$xcc" -q two.xir "$@" --auto-cast none --isa portable --amalgamate --standalone two
+    make -s -j2 -C two CC="${CC:-cc}" OPT=-O0 KERNEL_OPT=-O0 >log.txt 2>&1 || failed "make of two: $(tail -3 log.txt)"
+}
+two --custom-op a/op.so --custom-op-source a/op.c --custom-op b/op.so --custom-op-source b/op.c
+${CC:-cc} -Itwo two.c two/libtwo.a -lm -o two.out && ./two.out || failed "two libraries of one name from sources"
+two --custom-op a/op.so --custom-op b/op.so
+for i in 0 1; do
+    grep -q "XOP_LIBRARY_NAME=xop_library_op_$i" two/two.h || failed "two.h does not say how library $i is named"
+    name=$(sed -n 's/.*Operators of op[.]so [(]\(.\)::Op[)].*/\1/p' two/two.h | sed -n "$((i + 1))p")
+    ${CC:-cc} -c -I"$source/runtime" -DXOP_LIBRARY_NAME=xop_library_op_$i "$name/op.c" -o two$i.o
+done
+${CC:-cc} -Itwo two.c two/libtwo.a two0.o two1.o -lm -o two.out && ./two.out || failed "two libraries of one name, linked"
+refuses 2 "'a/op.c' and 'b/op.c' of one library have the same name" "$xcc" two.xir --custom-op b/op.so --custom-op a/op.so \
+    --custom-op-source a/op.c --custom-op-source b/op.c --standalone no
 finish
