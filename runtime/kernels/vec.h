@@ -65,8 +65,10 @@
 /* Loops over a constant number of registers. */
 #if defined __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
-#else
+#elif defined __OPTIMIZE__
 #define UNROLL _Pragma("GCC unroll 32")
+#else
+#define UNROLL /* gcc -O0 warns of it before loops of two conditions */
 #endif
 
 typedef float vf __attribute__((vector_size(4 * LANES), may_alias));

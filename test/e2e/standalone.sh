@@ -195,7 +195,8 @@ for std in c99 c11; do
 done
 $cc -O1 -Ione_second -c one_second/second.c -o second.o || failed "one file"
 "$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --auto-cast none --amalgamate --standalone one_all
-$cc -O0 -Ione_all -c one_all/digits.c -o all.o || failed "one file with every instruction set"
+# shellcheck disable=SC2086
+$cc -O0 $strictly -Ione_all -c one_all/digits.c -o all.o || failed "one file with every instruction set"
 for object in digits.o second.o; do
     nm -g --defined-only $object | awk -v name="${object%.o}_" 'NF == 3 && index($3, name) != 1 { print $3 }' >shows.txt
     [ ! -s shows.txt ] || failed "one file: $object shows $(head -3 shows.txt)"
