@@ -203,6 +203,11 @@ static bool lone_pool(const struct layout_pass *y, const struct node *n)
     return true;
 }
 
+static bool rounds_products(const struct layout_pass *y)
+{
+    return y->o->auto_cast == CAST_MATMULT && y->o->cast_type == DT_BF16;
+}
+
 /* Whether a convolution has too few channels in a group for vectors of them: rows of neighbouring pixels take less,
  * unless sums have many terms, and products are rounded and fill vectors of results, or rows are short. */
 static bool is_narrow(const struct layout_pass *y, const struct node *n)
@@ -218,13 +223,12 @@ static bool is_narrow(const struct layout_pass *y, const struct node *n)
     int64_t places = 1, groups = attr_int(&n->attrs, "group", 1), results = w->dims[0] / groups;
     for (int i = 2; i < w->rank; i++)
         places *= w->dims[i];
-    bool rounded = y->o->auto_cast == CAST_MATMULT && y->o->cast_type == DT_BF16;
     bool strided_depthwise = results == 1 && w->dims[1] == 1 && groups >= FULL && count > 0 && strides[count - 1] > 1;
     dim_t pixels = n->out[0]->type.dims[x->rank - 1];
     bool short_rows = dim_is_const(pixels) && pixels < FULL && pixels <= results;
-    if (strided_depthwise || places * w->dims[1] > PLACES || (results >= FULL && w->dims[1] >= FULL))
+    if (strided_depthwise || places * w->dims[1] > PLACES || (results >= FULL && w->dims[1] >= FULL / 2))
         return false;
-    return places * w->dims[1] <= TERMS || !((rounded && results >= FULL) || short_rows);
+    return places * w->dims[1] <= TERMS || !((rounds_products(y) && results >= FULL) || short_rows);
 }
 
 /* Whether an operator that would rather have channels last reads v, directly or by others that follow; or perhaps. */
@@ -234,7 +238,8 @@ static bool images_follow(const struct layout_pass *y, const struct value *v, in
         enum follow how = how_to_follow(u->node);
         if (how == NO || how == PERMUTE || how == SHUFFLE || lone_pool(y, u->node))
             continue;
-        if ((how != ELEMENTWISE && !is_narrow(y, u->node)) || --*left < 0 || images_follow(y, u->node->out[0], left))
+        if ((how != ELEMENTWISE && how != AXES && !is_narrow(y, u->node)) || --*left < 0 ||
+            images_follow(y, u->node->out[0], left))
             return true;
     }
     return false;
@@ -250,7 +255,8 @@ static bool stays_first(const struct layout_pass *y, const struct node *n)
 }
 
 /* One of so few results in a group that a transpose of the image, and one of the result, take less than what vectors of
- * them, nearly empty, would lose: terms of sums for each element that is moved, the more the fuller vectors are. */
+ * them, nearly empty, would lose: terms of sums for each element that is moved, the more the fuller vectors are.
+ * Rounded products take half, and between others dense ones are rounded as on chips. */
 static bool pays_transposes(const struct layout_pass *y, const struct node *n)
 {
     enum { RESULTS = 8, TERMS = 4, TERMS_OF_RESULT = 2 };
@@ -265,6 +271,8 @@ static bool pays_transposes(const struct layout_pass *y, const struct node *n)
         terms *= w->dims[i];
         moved *= strides ? strides[i - 2] : 1;
     }
+    if (rounds_products(y) && (groups == 1 || results > RESULTS / 2))
+        return false;
     return results <= RESULTS && !(groups > 1 && w->dims[1] == 1) &&
            terms >= (TERMS + TERMS_OF_RESULT * results) * (moved + w->dims[0]);
 }
