@@ -122,6 +122,42 @@ static void check_plane_conv(struct plane_conv p, const float *bias)
     free(x), free(y), free(w), free(work);
 }
 
+/* 4096 times 0.1: one sum of that many would be 4e-5 off. */
+static void test_plane_conv_sums(void **state)
+{
+    enum { KERNEL = 1024, PLANES = 4, PIXELS = 40, WIDTH = KERNEL + PIXELS - 1, RESULTS = 3 };
+    size_t work_size = (size_t)plane_conv_work(PLANES, 1, plane_conv_pitch(KERNEL, 1, 1, PIXELS));
+    float *x = random_row(PLANES * WIDTH), *w = random_row(RESULTS * PLANES * KERNEL), *work = random_row(work_size),
+          y[RESULTS * PIXELS];
+    for (int i = 0; i < PLANES * WIDTH; i++)
+        x[i] = 0.1f;
+    for (int i = 0; i < RESULTS * PLANES * KERNEL; i++)
+        w[i] = 1;
+    for (size_t results = 1; results <= RESULTS; results += RESULTS - 1) { /* both forms */
+        table->plane_conv(&(struct plane_conv){.x = x,
+                                               .x_plane = WIDTH,
+                                               .height = 1,
+                                               .width = WIDTH,
+                                               .planes = PLANES,
+                                               .kernel_h = 1,
+                                               .kernel_w = KERNEL,
+                                               .stride_h = 1,
+                                               .stride_w = 1,
+                                               .dilation_h = 1,
+                                               .dilation_w = 1,
+                                               .results = results,
+                                               .rows = 1,
+                                               .pixels = PIXELS,
+                                               .weights = w,
+                                               .y = y,
+                                               .y_plane = PIXELS,
+                                               .work = work});
+        for (size_t i = 0; i < results * PIXELS; i++)
+            assert_true(fabs(y[i] - PLANES * KERNEL * (double)0.1f) <= 2e-6 * PLANES * KERNEL * 0.1);
+    }
+    free(x), free(w), free(work);
+}
+
 static void test_plane_conv(void **state)
 {
     static const enum kernel_activation f[] = {ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_sigmoid};
@@ -306,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_pool_plane),
         cmocka_unit_test(test_plane_conv),
+        cmocka_unit_test(test_plane_conv_sums),
         cmocka_unit_test(test_depthwise),
     };
     return run_variants(tests, sizeof tests / sizeof tests[0]);
