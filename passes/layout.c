@@ -256,10 +256,10 @@ static bool stays_first(const struct layout_pass *y, const struct node *n)
 
 /* One of so few results in a group that a transpose of the image, and one of the result, take less than what vectors of
  * them, nearly empty, would lose: terms of sums for each element that is moved, the more the fuller vectors are.
- * Rounded products take half, and between others dense ones are rounded as on chips. */
+ * Rounded products take half: then those of groups with very few results, and dense ones with long sums alone. */
 static bool pays_transposes(const struct layout_pass *y, const struct node *n)
 {
-    enum { RESULTS = 8, TERMS = 4, TERMS_OF_RESULT = 2 };
+    enum { RESULTS = 8, TERMS = 4, TERMS_OF_RESULT = 2, LONG_SUM = 192 };
     if (!is_narrow(y, n))
         return false;
     const struct type *w = &n->in[1]->type;
@@ -271,7 +271,7 @@ static bool pays_transposes(const struct layout_pass *y, const struct node *n)
         terms *= w->dims[i];
         moved *= strides ? strides[i - 2] : 1;
     }
-    if (rounds_products(y) && (groups == 1 || results > RESULTS / 2))
+    if (rounds_products(y) && (groups == 1 ? terms / w->dims[0] < LONG_SUM : results > RESULTS / 2))
         return false;
     return results <= RESULTS && !(groups > 1 && w->dims[1] == 1) &&
            terms >= (TERMS + TERMS_OF_RESULT * results) * (moved + w->dims[0]);
