@@ -213,10 +213,12 @@ static bool rounds_products(const struct layout_pass *y)
 static bool is_narrow(const struct layout_pass *y, const struct node *n)
 {
     enum { PLANES = 64, PLACES = 4096, STRIDE = 5, FULL = 16, TERMS = 100 };
-    const struct type *x = &n->in[0]->type, *w = n->nin > 1 ? &n->in[1]->type : NULL;
+    if (n->op != OP_conv)
+        return false;
+    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
     int count = 0;
     const int64_t *strides = attr_ints(&n->attrs, "strides", &count);
-    if (n->op != OP_conv || !w || x->dtype != DT_F32 || w->dtype != DT_F32 || x->rank > 4 || w->rank != x->rank ||
+    if (x->dtype != DT_F32 || w->dtype != DT_F32 || x->rank > 4 || w->rank != x->rank ||
         !type_is_static(w) || w->dims[1] > PLANES || (count > 0 && strides[count - 1] > STRIDE) ||
         attr_int(&n->attrs, "group", 1) < 1 || y->o->strict_target || y->o->auto_cast == CAST_ALL)
         return false;
