@@ -9,6 +9,7 @@
  * often as there are phases, and their products have too few columns. Requires inferred types; runs before layout, as
  * channels come first here.
  */
+#include "passes/conv_transpose.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
@@ -16,17 +17,14 @@
 enum { MAX_ROWS = 32 }; /* of the product: with more, convolutions of images with channels last are as fast */
 enum { MAX_RESULTS = 12, MAX_SUMMED_ROWS = 256, MIN_CHANNELS = 8 }; /* where windows overlap, of which sums are made */
 
-/* Of one group, with constant weights and an image whose number alone may be unknown. */
+/* Of one group, and an image whose number alone may be unknown. */
 static bool is_plain(const struct node *n)
 {
-    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
-    const struct attrs *as = &n->attrs;
-    const int rank = x->rank;
-    return !attr_int(as, "channels_last", 0) && attr_int(as, "group", 1) == 1 && !(n->nin > 2 && n->in[2]) &&
-           n->in[1]->constant && x->kind == VK_TENSOR && (rank == 3 || rank == 4) && w->rank == rank &&
-           y->rank == rank && x->dtype == w->dtype && x->dtype == y->dtype &&
-           dims_are_positive(x->dims + 1, rank - 1) && dims_are_positive(w->dims, rank) &&
-           dims_are_positive(y->dims + 1, rank - 1) && w->dims[0] == x->dims[1];
+    if (!is_plain_conv_transpose(n) || attr_int(&n->attrs, "group", 1) != 1)
+        return false;
+    const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
+    return y->rank == x->rank && dims_are_positive(x->dims + 1, x->rank - 1) &&
+           dims_are_positive(y->dims + 1, y->rank - 1);
 }
 
 /* Rows of the product, at most `most` + 1. */
@@ -36,12 +34,6 @@ static int64_t product_rows(const struct type *w, int64_t max)
     for (int i = 1; i < w->rank; i++)
         rows = rows > max || w->dims[i] > max ? max + 1 : rows * w->dims[i];
     return rows;
-}
-
-/* Padding and sizes are those of the attributes, not made to fit. */
-static bool given(const struct attrs *as)
-{
-    return !attr_find(as, "output_shape") && (!attr_find(as, "auto_pad") || attr_is(as, "auto_pad", "NOTSET"));
 }
 
 /* Every element of the result comes of one place. */
@@ -54,7 +46,7 @@ static bool side_by_side(const struct node *n)
             attr_int_at(as, "pads", i, 0) || attr_int_at(as, "pads", i + x->rank - 2, 0) ||
             y->dims[i + 2] != x->dims[i + 2] * w->dims[i + 2])
             return false;
-    return given(as) && product_rows(w, MAX_ROWS) <= MAX_ROWS;
+    return product_rows(w, MAX_ROWS) <= MAX_ROWS;
 }
 
 /* Sums of few results, whose places are those that the windows of col2im have. */
@@ -63,7 +55,7 @@ static bool overlaps(const struct node *n)
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     const struct attrs *as = &n->attrs;
     if (x->dtype != DT_F32 || w->dims[0] < MIN_CHANNELS || w->dims[1] > MAX_RESULTS ||
-        product_rows(w, MAX_SUMMED_ROWS) > MAX_SUMMED_ROWS || !given(as))
+        product_rows(w, MAX_SUMMED_ROWS) > MAX_SUMMED_ROWS)
         return false;
     for (int i = 0; i + 2 < x->rank; i++) {
         const int64_t max = 1 << 16, stride = attr_int_at(as, "strides", i, 1),
@@ -137,7 +129,7 @@ static struct value *summed(struct node *n, struct value *product, struct diag *
 static bool visit(struct node *n, void *user)
 {
     struct rewriter *p = user;
-    if (n->op != OP_conv_transpose || !is_plain(n))
+    if (!is_plain(n))
         return true;
     bool beside = side_by_side(n);
     if (!beside && !overlaps(n))

@@ -19,9 +19,8 @@ struct builder {
     struct diag *d;
 };
 
-/* Before `at`, with its name and source, */
+/* Before `at`, with its name and source; builder_like: with those of another node. */
 struct builder builder_before(struct node *at, struct diag *d);
-/* or with those of another node. */
 struct builder builder_like(struct node *at, const struct node *like, struct diag *d);
 
 /* A node whose types are not inferred, so that regions may be added first. */

@@ -7,24 +7,13 @@
  * p' = (k - 1) * d - p. Those of many channels are convolutions in the backend, or products in pass apart, which comes
  * behind. Requires inferred types; runs before layout.
  */
+#include "neff/isa/planes.h"
+#include "passes/conv_transpose.h"
 #include "passes/rewrite.h"
 
 #include <string.h>
 
-enum { FULL = 16, MAX_TERMS = 4096 }; /* a vector; the sums of a result */
-
-/* With constant weights, and of numbers and padding that the attributes give. */
-static bool is_plain(const struct node *n)
-{
-    const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
-    const struct attrs *as = &n->attrs;
-    int64_t groups = attr_int(as, "group", 1);
-    if (attr_int(as, "channels_last", 0) || (n->nin > 2 && n->in[2]) || !n->in[1]->constant || x->kind != VK_TENSOR ||
-        (x->rank != 3 && x->rank != 4) || w->rank != x->rank || !dims_are_positive(w->dims, w->rank) || groups < 1 ||
-        w->dims[0] % groups || x->dims[1] != w->dims[0] || x->dtype != w->dtype || x->dtype != n->out[0]->type.dtype)
-        return false;
-    return !attr_find(as, "output_shape") && (!attr_find(as, "auto_pad") || attr_is(as, "auto_pad", "NOTSET"));
-}
+enum { FULL = 16 }; /* a vector */
 
 /* Windows that move by one place and are padded by no more than themselves; their padding as convolutions. */
 static bool moves_by_one(const struct node *n, int64_t *pads)
@@ -71,14 +60,17 @@ static bool visit(struct node *n, void *user)
 {
     struct rewriter *p = user;
     int64_t pads[2 * MAX_RANK];
-    if (n->op != OP_conv_transpose || !is_plain(n) || !moves_by_one(n, pads))
+    if (!is_plain_conv_transpose(n) || !moves_by_one(n, pads))
         return true;
     const struct type *w = &n->in[1]->type;
-    int64_t groups = attr_int(&n->attrs, "group", 1), each = w->dims[0] / groups, terms = each;
+    int64_t groups = attr_int(&n->attrs, "group", 1);
+    if (groups < 1 || w->dims[0] % groups)
+        return true;
+    int64_t each = w->dims[0] / groups, terms = each;
     for (int i = 2; i < w->rank; i++)
-        terms = terms > MAX_TERMS ? terms : terms * w->dims[i];
+        terms = terms > PLANE_PLACES ? terms : terms * w->dims[i];
     bool depthwise = each == 1 && groups >= FULL;
-    if (each >= FULL || w->dims[1] >= FULL || depthwise || terms > MAX_TERMS)
+    if (each >= FULL || w->dims[1] >= FULL || depthwise || terms > PLANE_PLACES)
         return true;
     struct builder b = builder_before(n, p->d);
     struct attrs as = {0};

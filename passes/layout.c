@@ -9,6 +9,7 @@
  * cares, asks for them. Requires inferred types.
  */
 #include "passes/flattened.h"
+#include "neff/isa/planes.h"
 #include "passes/build.h"
 #include "passes/match.h"
 #include "passes/rewrite.h"
@@ -212,7 +213,7 @@ static bool rounds_products(const struct layout_pass *y)
  * unless sums have many terms, and products are rounded and fill vectors of results, or rows are short. */
 static bool is_narrow(const struct layout_pass *y, const struct node *n)
 {
-    enum { PLANES = 64, PLACES = 4096, STRIDE = 5, FULL = 16, TERMS = 100 };
+    enum { PLANES = 64, STRIDE = 5, FULL = 16, TERMS = 100 };
     if (n->op != OP_conv)
         return false;
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type;
@@ -228,7 +229,7 @@ static bool is_narrow(const struct layout_pass *y, const struct node *n)
     bool strided_depthwise = results == 1 && w->dims[1] == 1 && groups >= FULL && count > 0 && strides[count - 1] > 1;
     dim_t pixels = n->out[0]->type.dims[x->rank - 1];
     bool short_rows = dim_is_const(pixels) && pixels < FULL && pixels <= results;
-    if (strided_depthwise || places * w->dims[1] > PLACES || (results >= FULL && w->dims[1] >= FULL / 2))
+    if (strided_depthwise || places * w->dims[1] > PLANE_PLACES || (results >= FULL && w->dims[1] >= FULL / 2))
         return false;
     return places * w->dims[1] <= TERMS || !((rounds_products(y) && results >= FULL) || short_rows);
 }

@@ -53,10 +53,11 @@ struct conv_walk {
     dim_t rows, columns; /* rows 0: a single one, not a dim of the tile */
     int64_t out_channels;
 };
-/* The row that an instance begins with, and how the window moves, as operands of both depthwise instructions. */
-#define CONV_WINDOW(l, c, var_row)                                                                                     \
-    .row = affine_variable((l)->p, 0, var_row, 1), .stride_h = (c)->sh, .stride_w = (c)->sw, .dilation_h = (c)->dh,    \
-    .dilation_w = (c)->dw, .pad_h = (c)->top, .pad_w = (c)->left
+/* The row that an instance begins with, and how the window moves, as operands of the Vector engine's instructions;
+ * so many rows an instance. */
+#define CONV_WINDOW(l, c, var_row, rows)                                                                               \
+    .row = affine_variable((l)->p, 0, var_row, rows), .stride_h = (c)->sh, .stride_w = (c)->sw,                        \
+    .dilation_h = (c)->dh, .dilation_w = (c)->dw, .pad_h = (c)->top, .pad_w = (c)->left
 struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const struct conv *c,
                               const struct conv_walk *w);
 /* The input with a border of padding, or rounded, in a temporary; its slot. Sets c->h and c->width to the
@@ -75,8 +76,8 @@ void emit_winograd(struct lowering *l, struct group *g, const struct conv_plan *
 void emit_depthwise(struct lowering *l, struct group *g, const struct conv_plan *p);
 /* The rows and columns of image var_n; the caller pushes its channels. */
 struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n);
-/* What the kernel computes and moves, for reports; elements of so many bytes. */
-void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes);
+/* What the kernel of the Vector engine computes and moves, for reports; elements of so many bytes. */
+void vector_account(struct kernel_builder *k, const struct conv *c, int bytes);
 /* Whether the Vector engine has a form for it, channels first. */
 bool planes_possible(const struct conv *c);
 void emit_planes(struct lowering *l, struct group *g, const struct conv_plan *p);

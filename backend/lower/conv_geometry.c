@@ -72,12 +72,16 @@ struct epilogue conv_epilogue(struct kernel_builder *k, struct group *g, const s
     const struct type *y = &g->nodes[0]->out[0]->type;
     struct epilogue e = {.k = k, .g = g, .rank = y->rank};
     memcpy(e.dims, y->dims, sizeof e.dims);
+    int channel = c->last ? y->rank - 1 : 1, column = y->rank - 1 - c->last;
+    const struct cover channels = cover_of(channel, channel, w->var_block, w->out_channels);
     e.covers[e.ncovers++] = cover_of(0, 0, w->var_n, 0);
+    if (!c->last)
+        e.covers[e.ncovers++] = channels;
     if (c->spatial == 2 && !c->column)
-        e.covers[e.ncovers++] = cover_of(1, 1, w->var_row, w->rows);
-    e.covers[e.ncovers++] =
-        cover_of(c->column ? 1 : y->rank - 2, y->rank - 2, w->var_column, w->columns);
-    e.covers[e.ncovers++] = cover_of(y->rank - 1, y->rank - 1, w->var_block, w->out_channels);
+        e.covers[e.ncovers++] = cover_of(column - 1, column - 1, w->var_row, w->rows);
+    e.covers[e.ncovers++] = cover_of(c->column ? 1 : column, column, w->var_column, w->columns);
+    if (c->last)
+        e.covers[e.ncovers++] = channels;
     return e;
 }
 
@@ -91,12 +95,12 @@ struct ap depthwise_image(struct lowering *l, const struct conv *c, int var_n)
     return image;
 }
 
-void depthwise_account(struct kernel_builder *k, const struct conv *c, int bytes)
+void vector_account(struct kernel_builder *k, const struct conv *c, int bytes)
 {
     struct kernel *kernel = kernel_of(k);
     struct dim_table *t = &k->p->dims;
-    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow));
-    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->channels_in);
-    kernel->bytes = dim_mul(t, dim_add(t, pixels, dim_mul(t, c->n, dim_mul(t, c->h, c->width))),
-                            bytes * c->channels_in);
+    dim_t pixels = dim_mul(t, c->n, dim_mul(t, c->oh, c->ow)), seen = dim_mul(t, c->n, dim_mul(t, c->h, c->width));
+    kernel->flops = dim_mul(t, pixels, 2 * c->kh * c->kw * c->in_group * c->out_channels);
+    kernel->bytes =
+        dim_mul(t, dim_add(t, dim_mul(t, pixels, c->out_channels), dim_mul(t, seen, c->channels_in)), bytes);
 }

@@ -101,10 +101,10 @@ void emit_depthwise(struct lowering *l, struct group *g, const struct conv_plan 
                                                     .image = image,
                                                     .weights = weights,
                                                     .bias = bias,
-                                                    CONV_WINDOW(l, c, var_row),
+                                                    CONV_WINDOW(l, c, var_row, 1),
                                                     .a = tail->a,
                                                     .b = tail->b,
                                                     .f = tail->f});
     epilogue_rest(&e, tail->taken, dst);
-    depthwise_account(&k, c, 4);
+    vector_account(&k, c, 4);
 }

@@ -65,12 +65,12 @@ void emit_depthwise_integer_conv(struct lowering *l, struct group *g, const stru
                                                       .image = image,
                                                       .weights = weights,
                                                       .terms = terms,
-                                                      CONV_WINDOW(l, c, var_row),
+                                                      CONV_WINDOW(l, c, var_row, 1),
                                                       .kernel_h = c->kh,
                                                       .kernel_w = c->kw,
                                                       .outside = c->padding,
                                                       .zero = q ? (float)q->zero : 0});
     if (!direct)
         epilogue_emit(&e, dst);
-    depthwise_account(&k, c, 1);
+    vector_account(&k, c, 1);
 }

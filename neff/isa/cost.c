@@ -85,6 +85,15 @@ static double matmul_cycles(const struct machine *m, const struct insn *n, const
     return (double)(moving > load ? moving : load) * (wide ? 4 : 1);
 }
 
+/* Of plane_conv: the terms of each result, which are a row of the weights. */
+static double windows_cycles(const struct insn *n, const int64_t *values)
+{
+    const struct ap *w = &n->ap[AP(plane_conv, weights)];
+    int64_t rows = w->rank ? value_of(values, w->dim[0].count) : 1;
+    double terms = rows > 0 ? (double)ap_count(w, values) / (double)rows : 0;
+    return (double)ap_count(&n->ap[AP(plane_conv, dst)], values) * terms / CPU_FMA;
+}
+
 /* Of weight_only_matmul, whose stationary operand is bytes. */
 static double blocks_cycles(const struct insn *n, const int64_t *values)
 {
@@ -173,6 +182,9 @@ double insn_ns(const struct machine *m, const struct insn *n, const int64_t *val
         break;
     case COST_PRODUCT:
         cycles = matmul_cycles(m, n, values);
+        break;
+    case COST_WINDOWS:
+        cycles = windows_cycles(n, values);
         break;
     case COST_BLOCKS:
         cycles = blocks_cycles(n, values);

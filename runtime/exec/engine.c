@@ -221,6 +221,15 @@ bool only_numbers(struct binding *b, const struct bound_insn *i, const struct in
     return true;
 }
 
+bool constant_numbers(struct binding *b, const struct bound_insn *i)
+{
+    const struct insn_info *info = insn_info(i->op);
+    for (int n = 0; n < info->nimms; n++)
+        if (!info->imm[n].varies && (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20))
+            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name, (long long)i->imm[n].base);
+    return true;
+}
+
 bool prepare_numbers(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     return only_numbers(b, i, insn);

@@ -224,6 +224,8 @@ static inline void worker_fail(struct worker *me, const char *text)
 }
 
 bool only_numbers(struct binding *b, const struct bound_insn *i, const struct insn *insn);
+/* Whether the immediates that vary with nothing are constants from 0 to 2^20. */
+bool constant_numbers(struct binding *b, const struct bound_insn *i);
 /* Asks for bytes of every worker's scratch memory. */
 static inline void need_scratch(struct binding *b, int64_t bytes)
 {

@@ -23,17 +23,6 @@ struct bound_image {
     struct bound_insn *turned; /* small pictures, as if their channels were last; or NULL */
 };
 
-static bool constant_imms(struct binding *b, const struct bound_insn *i)
-{
-    const struct insn_info *info = insn_info(i->op);
-    for (int n = 0; n < info->nimms; n++)
-        if (!info->imm[n].varies &&
-            (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20))
-            return fail(b->d, "%s: '%s' is %lld", info->name, info->imm[n].name,
-                        (long long)i->imm[n].base);
-    return true;
-}
-
 static bool prepare_depthwise(struct binding *b, struct bound_insn *i, struct bound_image *m)
 {
     const struct operand *y = &i->o[AP(depthwise_conv, dst)], *x = &i->o[AP(depthwise_conv, image)],
@@ -151,7 +140,7 @@ bool prepare_image(struct binding *b, struct bound_insn *i, const struct insn *i
 {
     struct bound_image *m = ARENA_NEW(b->arena, struct bound_image);
     i->prepared = m;
-    if (!only_numbers(b, i, insn) || !constant_imms(b, i))
+    if (!only_numbers(b, i, insn) || !constant_numbers(b, i))
         return false;
     if (i->op == INSN_window_pool)
         return prepare_pool(b, i, m);

@@ -34,13 +34,7 @@ bool prepare_depthwise_integer(struct binding *b, struct bound_insn *i, const st
                          *x = &i->o[AP(depthwise_integer, image)],
                          *w = &i->o[AP(depthwise_integer, weights)],
                          *terms = &i->o[AP(depthwise_integer, terms)];
-    const struct insn_info *info = insn_info(insn->op);
-    for (int n = 0; n < info->nimms; n++)
-        if (!info->imm[n].varies &&
-            (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > 1 << 20))
-            return fail(b->d, "depthwise_integer: '%s' is %lld", info->imm[n].name,
-                        (long long)i->imm[n].base);
-    if (!types_fit(b, i))
+    if (!constant_numbers(b, i) || !types_fit(b, i))
         return false;
     int64_t channels = y->count[1], rows = NUMBER(i, depthwise_integer, kernel_h),
             columns = NUMBER(i, depthwise_integer, kernel_w);

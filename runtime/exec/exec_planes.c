@@ -1,13 +1,13 @@
 /*
  * Extension on images [channels, height, width]: convolution of groups of a few planes, a tile of results at a time.
  */
+#include "neff/isa/planes.h"
 #include "runtime/exec/engine.h"
 
 #include <string.h>
 
 enum { DST = AP(plane_conv, dst), IMAGE = AP(plane_conv, image), WEIGHTS = AP(plane_conv, weights),
        BIAS = AP(plane_conv, bias) };
-enum { MAX_STRIDE = 1 << 13, MAX_NUMBER = 1 << 20 }; /* and of a tile of results, a dilation; of other numbers */
 
 struct bound_planes {
     struct alu alu; /* functions without a kernel */
@@ -48,9 +48,9 @@ static bool plane_counts(struct binding *b, const struct bound_insn *i)
         return fail(b->d, "plane_conv: %lld results by %lld of %lld planes, %lld a group", (long long)y->count[0],
                     (long long)planes, (long long)x->count[0], (long long)results);
     for (int n = 1; n < 3; n++)
-        if (y->count[n] > MAX_STRIDE || y->count[n] < 1)
+        if (y->count[n] > PLANE_STRIDE || y->count[n] < 1)
             return fail(b->d, "plane_conv: %lld results in a row or column, expected at most %d",
-                        (long long)y->count[n], MAX_STRIDE);
+                        (long long)y->count[n], PLANE_STRIDE);
     for (int k = 0; k < w->nclips; k++)
         if (w->clips[k].dim)
             return fail(b->d, "plane_conv: clipped windows");
@@ -80,19 +80,14 @@ static int64_t work_of(const struct plane_conv *c)
 
 bool prepare_planes(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
-    enum { WORK = 1 << 24 };
-    const struct insn_info *info = insn_info(insn->op);
     struct bound_planes *m = ARENA_NEW(b->arena, struct bound_planes);
     i->prepared = m;
-    if (!only_numbers(b, i, insn))
+    if (!only_numbers(b, i, insn) || !constant_numbers(b, i))
         return false;
-    for (int n = 0; n < info->nimms; n++)
-        if (!info->imm[n].varies && (i->imm[n].nterms || i->imm[n].base < 0 || i->imm[n].base > MAX_NUMBER))
-            return fail(b->d, "plane_conv: '%s' is %lld", info->imm[n].name, (long long)i->imm[n].base);
     int64_t stride_h = NUMBER(i, plane_conv, stride_h), stride_w = NUMBER(i, plane_conv, stride_w);
-    if (stride_h < 1 || stride_h > MAX_STRIDE || stride_w < 1 || stride_w > MAX_STRIDE ||
-        NUMBER(i, plane_conv, dilation_h) > MAX_STRIDE || NUMBER(i, plane_conv, dilation_w) > MAX_STRIDE)
-        return fail(b->d, "plane_conv: a stride of 0, or a window of more than %d pixels", MAX_STRIDE);
+    if (stride_h < 1 || stride_h > PLANE_STRIDE || stride_w < 1 || stride_w > PLANE_STRIDE ||
+        NUMBER(i, plane_conv, dilation_h) > PLANE_STRIDE || NUMBER(i, plane_conv, dilation_w) > PLANE_STRIDE)
+        return fail(b->d, "plane_conv: a stride of 0, or a window of more than %d pixels", PLANE_STRIDE);
     if (!plane_types(b, i) || !plane_counts(b, i) ||
         !alu_find(&m->alu, i->func[FUNC(plane_conv, f)], false, i->flt[FLT(plane_conv, a)], i->flt[FLT(plane_conv, b)],
                   b->d))
@@ -101,9 +96,9 @@ bool prepare_planes(struct binding *b, struct bound_insn *i, const struct insn *
     m->extra = m->alu.kind != ALU_ACTIVATION && m->alu.kind != ALU_COPY;
     struct plane_conv c = plane_call(i, (size_t)i->o[DST].count[1], (size_t)i->o[DST].count[2]);
     int64_t work = work_of(&c);
-    if (work > WORK)
+    if (work > PLANE_WORK)
         return fail(b->d, "plane_conv: a tile that sees %lld elements of the image, expected at most %d",
-                    (long long)work, WORK);
+                    (long long)work, PLANE_WORK);
     need_scratch(b, work * (int64_t)sizeof(float));
     return true;
 }
@@ -116,7 +111,7 @@ bool prepare_planes(struct binding *b, struct bound_insn *i, const struct insn *
 static void apply_alu(struct worker *me, const struct bound_insn *i, const struct plane_conv *c)
 {
     const struct bound_planes *m = i->prepared;
-    for (size_t o = 0; o < c->results; o++)
+    for (size_t o = 0; o < c->groups * c->results; o++)
         for (size_t r = 0; r < c->rows; r++) {
             float *row = c->y + (ptrdiff_t)o * c->y_plane + (ptrdiff_t)r * c->y_pitch;
             alu_run(me, &m->alu, (struct out_row){row, 1}, (struct in_row){row, 1}, (struct in_row){row, 1},
@@ -132,10 +127,11 @@ void exec_plane_conv(struct worker *me, const struct bound_insn *i)
     for (int n = 0; n <= (biased ? BIAS : WEIGHTS); n++)
         if (!counts_now(me, i, n, count[n]))
             return;
-    const int64_t *y = count[DST], *x = count[IMAGE], *w = count[WEIGHTS];
+    const int64_t *y = count[DST], *x = count[IMAGE];
     struct plane_conv c = plane_call(i, (size_t)y[1], (size_t)y[2]);
-    int64_t results = y[0] < w[0] ? y[0] : w[0];
+    int64_t results = y[0] < count[WEIGHTS][0] ? y[0] : count[WEIGHTS][0], groups = x[0] / c.planes;
     results = biased && count[BIAS][0] < results ? count[BIAS][0] : results;
+    c.groups = (size_t)(results / (int64_t)c.results < groups ? results / (int64_t)c.results : groups);
     c.x = (const float *)operand_address(me, &i->o[IMAGE]), c.y = (float *)operand_address(me, &i->o[DST]);
     c.x_plane = i->o[IMAGE].step[0], c.x_pitch = i->o[IMAGE].step[1];
     c.y_plane = i->o[DST].step[0], c.y_pitch = i->o[DST].step[1];
@@ -145,13 +141,7 @@ void exec_plane_conv(struct worker *me, const struct bound_insn *i)
     c.work = (float *)me->scratch;
     c.epilogue = (struct channel_epilogue){biased ? (const float *)operand_address(me, &i->o[BIAS]) : NULL, m->f,
                                            {i->flt[FLT(plane_conv, a)], i->flt[FLT(plane_conv, b)]}};
-    for (int64_t g = 0; (g + 1) * (int64_t)c.results <= results && (g + 1) * c.planes <= x[0]; g++) {
-        me->k->plane_conv(&c);
-        if (m->extra)
-            apply_alu(me, i, &c);
-        c.x += c.planes * c.x_plane, c.y += (ptrdiff_t)c.results * c.y_plane;
-        c.weights += (ptrdiff_t)c.results * w[1] * w[2] * w[3];
-        if (biased)
-            c.epilogue.bias += c.results;
-    }
+    me->k->plane_conv(&c);
+    if (m->extra)
+        apply_alu(me, i, &c);
 }

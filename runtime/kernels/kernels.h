@@ -20,6 +20,7 @@
 #define RUNTIME_KERNELS_KERNELS_H
 
 #include "neff/core/dtype.h"
+#include "neff/isa/planes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -338,38 +339,23 @@ static inline int64_t pool_work_pitch(int64_t width, int taps, int stride, int d
 }
 
 /*
- * Convolution of planes, channels first: pixel x of row y of result o is
+ * Convolution of groups of planes, channels first: of each group, pixel x of row y of result o is
  *     epilogue(sum over planes p, t < kernel_h, s < kernel_w of weights[o][p][t][s] *
  *         plane p at row + y * stride_h + t * dilation_h, column + x * stride_w + s * dilation_w)
- * where places outside the image are zero. At most PLANE_PLACES of p, t and s.
+ * where places outside the image are zero. Groups follow each other in x, weights, y and the bias.
  */
-enum { PLANE_PLACES = 4096, PLANE_LANES = 16 /* what no vector has more of */ };
 struct plane_conv {
     const float *x;
     ptrdiff_t x_plane, x_pitch; /* elements between planes, between rows; pixels are neighbours */
     int64_t height, width, row, column;
     int planes, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
-    size_t results, rows, pixels;
+    size_t groups, results, rows, pixels; /* results of a group */
     const float *weights;
     float *y;
     ptrdiff_t y_plane, y_pitch;
     float *work; /* plane_conv_work() elements */
     struct channel_epilogue epilogue;
 };
-/* Elements between the rows that are laid out, and how many rows of the image those of a tile see. */
-static inline int64_t plane_conv_pitch(int kernel_w, int stride_w, int dilation_w, int64_t pixels)
-{
-    int64_t seen = (pixels > PLANE_LANES ? pixels : PLANE_LANES) + (int64_t)(kernel_w - 1) * dilation_w / stride_w;
-    return stride_w * ((seen + PLANE_LANES - 1) / PLANE_LANES * PLANE_LANES);
-}
-static inline int64_t plane_conv_rows(int kernel_h, int stride_h, int dilation_h, int64_t rows)
-{
-    return (rows - 1) * stride_h + (int64_t)(kernel_h - 1) * dilation_h + 1;
-}
-static inline int64_t plane_conv_work(int64_t planes, int64_t rows, int64_t pitch)
-{
-    return (planes * rows + 1) * pitch;
-}
 
 struct stream_run;  /* stream.h */
 

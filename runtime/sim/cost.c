@@ -335,6 +335,14 @@ static void hbm_traffic(const struct number_insn *n, const int64_t *vars, struct
     }
 }
 
+/* Of plane_conv: the terms of each result, which are a row of the weights; never of a chip. */
+static double windows_cycles(const struct number_insn *n, const int64_t *vars)
+{
+    const struct number_ap *w = &n->ap[AP(plane_conv, weights)];
+    double rows = (double)count_of(w, 0, vars), terms = rows > 0 ? (double)ap_total(w, vars) / rows : 0;
+    return (double)ap_total(&n->ap[AP(plane_conv, dst)], vars) * terms / CPU_FMA;
+}
+
 struct demand insn_work(const struct machine *m, const struct number_insn *n, const int64_t *vars)
 {
     struct demand w = {0};
@@ -352,6 +360,9 @@ struct demand insn_work(const struct machine *m, const struct number_insn *n, co
     case COST_PRODUCT:
     case COST_BLOCKS:
         cycles = product_cycles(m, n, vars, &w);
+        break;
+    case COST_WINDOWS:
+        cycles = windows_cycles(n, vars);
         break;
     case COST_RECURRENT:
         w.matmul = w.array = 2.0 * (double)ap_total(&n->ap[AP(recurrence, x)], vars) *

@@ -91,19 +91,21 @@ static void check_plane_conv(struct plane_conv p, const float *bias)
             seen = plane_conv_rows(p.kernel_h, p.stride_h, p.dilation_h, (int64_t)p.rows);
     p.x_pitch = p.width + 1, p.x_plane = p.x_pitch * p.height, p.y_pitch = (ptrdiff_t)p.pixels + 1;
     p.y_plane = p.y_pitch * (ptrdiff_t)p.rows;
-    float *x = random_row((size_t)(p.planes * p.x_plane)), *w = random_row(places * p.results),
-          *y = random_row((size_t)p.y_plane * p.results),
+    const size_t results = p.groups * p.results, elements = (size_t)p.y_plane * results;
+    float *x = random_row(p.groups * (size_t)(p.planes * p.x_plane)), *w = random_row(places * results),
+          *y = random_row(elements),
           *work = random_row((size_t)plane_conv_work(p.planes, seen, pitch));
-    for (size_t i = 0; i < (size_t)p.y_plane * p.results; i++)
+    for (size_t i = 0; i < elements; i++)
         y[i] = KEPT;
     p.x = x, p.y = y, p.work = work, p.weights = w, p.epilogue.bias = bias;
     table->plane_conv(&p);
-    for (size_t i = 0; i < (size_t)p.y_plane * p.results; i++) {
+    for (size_t i = 0; i < elements; i++) {
         size_t o = i / (size_t)p.y_plane, row = i % (size_t)p.y_plane / (size_t)p.y_pitch, at = i % (size_t)p.y_pitch;
         if (at == p.pixels) {
             assert_true(y[i] == KEPT);
             continue;
         }
+        const float *of_group = x + o / p.results * (size_t)(p.planes * p.x_plane);
         double e = bias ? bias[o] : 0, scale = fabs(e);
         for (size_t k = 0; k < places; k++) {
             int64_t s = (int64_t)k % p.kernel_w, t = (int64_t)k / p.kernel_w % p.kernel_h,
@@ -112,7 +114,7 @@ static void check_plane_conv(struct plane_conv p, const float *bias)
                     c = p.column + (int64_t)at * p.stride_w + s * p.dilation_w;
             if (r < 0 || r >= p.height || c < 0 || c >= p.width)
                 continue;
-            double v = (double)x[plane * p.x_plane + r * p.x_pitch + c] * w[o * places + k];
+            double v = (double)of_group[plane * p.x_plane + r * p.x_pitch + c] * w[o * places + k];
             e += v, scale += fabs(v);
         }
         double f = p.epilogue.activation == ACTIVATION_relu ? fmax(e, 0)
@@ -145,6 +147,7 @@ static void test_plane_conv_sums(void **state)
                                                .stride_w = 1,
                                                .dilation_h = 1,
                                                .dilation_w = 1,
+                                               .groups = 1,
                                                .results = results,
                                                .rows = 1,
                                                .pixels = PIXELS,
@@ -161,7 +164,9 @@ static void test_plane_conv_sums(void **state)
 static void test_plane_conv(void **state)
 {
     static const enum kernel_activation f[] = {ACTIVATION_copy, ACTIVATION_relu, ACTIVATION_sigmoid};
-    float bias[8] = {0.5f, -1, 2, 0.25f, -0.5f, 1, 3, -2};
+    float bias[3 * 7];
+    for (int i = 0; i < 3 * 7; i++)
+        bias[i] = (float)(i % 5) / 2 - 1;
     for (int width = 1; width < 70; width += width < 36 ? 1 : 5)
         for (int stride = 1; stride < 7; stride++)
             for (int form = 0; form < 16; form++) {
@@ -180,6 +185,7 @@ static void test_plane_conv(void **state)
                                                      .stride_w = stride,
                                                      .dilation_h = 1 + form / 8,
                                                      .dilation_w = dilation,
+                                                     .groups = (size_t)(1 + width % 3),
                                                      .results = (size_t)(1 + (form + width) % 7),
                                                      .rows = (size_t)(1 + form % 6),
                                                      .pixels = (size_t)pixels,

@@ -31,7 +31,7 @@ static int64_t positive(const struct value *v)
 }
 
 /* The least that v, which follows from sizes, can be: INT64_MIN is no bound. */
-static bool min(const struct dim_table *t, const struct value *v, int64_t *low)
+static bool has_min(const struct dim_table *t, const struct value *v, int64_t *low)
 {
     int64_t high;
     double x;
@@ -102,7 +102,7 @@ static struct value *not_zero(struct hlo_lower *l, struct value *v)
 {
     struct value *one = b_scalar(l->b, b_dtype(v), 1);
     int64_t low;
-    if (min(&l->b->g->dims, v, &low) && low >= 0)
+    if (has_min(&l->b->g->dims, v, &low) && low >= 0)
         return b_2(l->b, OP_max, v, one);
     struct value *more = b_2(l->b, OP_max, b_sub(l->b, one, b_1(l->b, OP_abs, v)), b_scalar(l->b, b_dtype(v), 0));
     return b_add(l->b, v, more);
@@ -142,8 +142,8 @@ struct value *hlo_floor_of_sizes(struct hlo_lower *l, const struct value *condit
         return not_zero(l, no);
     const struct node *div = made_by(no, OP_div), *n = div ? div : made_by(no, OP_rem);
     int64_t low, min_by;
-    if (!n || !(div ? is_floor : is_rest)(condition, yes, no) || !min(t, n->in[0], &low) ||
-        !min(t, n->in[1], &min_by) || is_zero(n->in[1]))
+    if (!n || !(div ? is_floor : is_rest)(condition, yes, no) || !has_min(t, n->in[0], &low) ||
+        !has_min(t, n->in[1], &min_by) || is_zero(n->in[1]))
         return NULL;
     if (low >= 0 && min_by >= 0)
         return no;
