@@ -24,6 +24,7 @@ static const struct {
     {"winograd", "Winograd"},
     {"quantize", "quantised"},
     {"compose", "recognised"},
+    {"take", "taken before"},
     {"decompose", "decomposed"},
     {"fold", "folded"},
     {"simplify", "simplified"},
