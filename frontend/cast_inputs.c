@@ -76,6 +76,9 @@ static bool make_up(const struct program *p, int i, const int64_t *symbols, int 
     struct value_range range = {s->has_range, s->low, dim_eval(&p->dims, symbols, s->high)};
     uint64_t seed = 1 + (uint64_t)i;
     int64_t dims[MAX_RANK];
+    /* Of examples as long as their axis, half is there at least: of very short ones some models make nothing. */
+    if (range.known && t->rank <= 1 && !dim_is_const(s->high) && range.high / 2 > range.low)
+        range.low = range.high / 2;
     if (t->kind == VK_OPTIONAL)
         return true;
     if (t->kind != VK_TENSOR || t->rank < 0 || t->dtype == DT_STR)

@@ -169,8 +169,8 @@ static bool search(struct cast_search *s, bool *keep)
 static const char *reason(const struct cast_search *s, int i, struct arena *a)
 {
     if (i >= s->n)
-        return "in a body of control flow that changed nothing on the inputs of the check: what "
-               "its rounding does is not known";
+        return "it changed nothing on the inputs of the check, or is in a body of control flow that did not: what its "
+               "rounding does is not known";
     const char *others =
         s->together[i] > 1 ? arena_printf(a, " with %d others", s->together[i] - 1) : ",";
     return arena_printf(a, "cast as well%s the error would be %.3g, above the budget of %.3g",

@@ -174,6 +174,67 @@ static void look(struct ranging *r, const struct value *v)
     }
 }
 
+/* Whether numbers computed from v one by one are compared: those of lengths are, with places. */
+static bool is_compared(struct ranging *r, const struct value *v)
+{
+    for (const struct use *u = v->uses; u && r->steps < MAX_STEPS; u = u->next) {
+        const struct node *n = u->node;
+        r->steps++;
+        switch (n->op) {
+        case OP_lt:
+        case OP_le:
+        case OP_gt:
+        case OP_ge:
+            return true;
+        case OP_add:
+        case OP_sub:
+        case OP_mul:
+        case OP_div:
+        case OP_min:
+        case OP_max:
+        case OP_floor:
+        case OP_ceil:
+        case OP_cast:
+        case OP_identity:
+        case OP_reshape:
+        case OP_unsqueeze:
+        case OP_expand:
+        case OP_broadcast_in_dim:
+            break;
+        case OP_fused:
+            if (is_compared(r, n->regions[0]->params[u->index]))
+                return true;
+            break;
+        default:
+            continue;
+        }
+        for (int i = 0; i < n->nout; i++)
+            if (is_compared(r, n->out[i]))
+                return true;
+    }
+    return false;
+}
+
+/* A number for each example that is compared: the example's length, as far as the longest axis of an input of that many
+ * examples goes; an axis whose size differs between runs is longer than any other. */
+static void narrow_to_examples(struct ranging *r, const struct region *b, const struct value *v)
+{
+    dim_t longest = 0;
+    if (v->type.rank != 1 || !is_compared(r, v))
+        return;
+    for (int i = 0; i < b->nparams; i++) {
+        const struct type *t = &b->params[i]->type;
+        if (t->kind != VK_TENSOR || t->rank < 2 || !dtype_is_float(t->dtype) ||
+            t->dims[0] != v->type.dims[0])
+            continue;
+        for (int k = 1; k < t->rank; k++)
+            if (dim_is_const(longest) && (!dim_is_const(t->dims[k]) || t->dims[k] > longest))
+                longest = t->dims[k];
+    }
+    if (longest != 0)
+        narrow(r, 1, longest);
+}
+
 void note_input_ranges(struct lowering *l)
 {
     const struct program_region *main_region = &l->p->regions[0];
@@ -191,6 +252,8 @@ void note_input_ranges(struct lowering *l)
             narrow(&r, 0, 1);
         if (!r.known && sizes[v->id])
             narrow(&r, 1, LIKELY_SIZE);
+        if (!r.known)
+            narrow_to_examples(&r, l->g->main, v);
         if (r.known && (!dim_is_const(r.high) || r.low <= r.high))
             s->has_range = true, s->low = r.low, s->high = r.high;
     }

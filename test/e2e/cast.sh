@@ -115,6 +115,39 @@ grep -q "1 of 2 products are in bf16, 1 kept in FP32 ('[a-z]*'; .*largest error 
     failed "one branch has been seen: $(cat said)"
 grep -q "kept in FP32: .* changed nothing on the inputs" said || failed "and says why: $(cat said)"
 
+# Of signals that are short the model makes nothing, which no cast changes: longer ones tell what it costs.
+cat >short.xir <<'END'
+graph "short" symbols(n) (%0 "x": f32[1,n]) {
+  %c0 = const i64[1] {300}
+  %c1 = const i64[1] {9223372036854775807}
+  %c2 = const i64[1] {1}
+  %1 = slice(%0, %c0, %c1, %c2) @"late" : "Slice"
+  %2 = reduce_sum_square(%1, %c2) {keepdims=1} @"power" : "ReduceSumSquare"
+  %c3 = const f32[1,2] {0.7, 0.7}
+  %3 = matmul(%2, %c3) @"harmless" : "MatMul"
+  %c4 = const f32[2,3] {1000.3, 1000.9, 500.7, -999.3, -1000.1, -500.1}
+  %4 = matmul(%3, %c4) @"cancels" : "MatMul"
+  return(%4)
+} outputs("y")
+END
+"$xcc" short.xir -v -o short.neff 2>said
+grep -q "kept in FP32: 'cancels' (MatMul): cast as well, the error would be [1-9]" said || failed "longer signals: $(cat said)"
+
+# What no made-up input shows is not known either.
+cat >hidden.xir <<'END'
+graph "hidden" symbols(n) (%0 "x": f32[n,2]) {
+  %c0 = const f32[2,2] {0.7, 0.6, -0.3, 0.2}
+  %1 = matmul(%0, %c0) @"product" : "MatMul"
+  %c1 = const f32[] {1000}
+  %2 = sub(%1, %c1) @"threshold" : "Sub"
+  %3 = relu(%2) @"passes" : "Relu"
+  return(%3)
+} outputs("y")
+END
+"$xcc" hidden.xir -v -o hidden.neff 2>said
+grep -q "0 of 1 products are in bf16, 1 kept in FP32 ('product'" said || failed "nothing has been seen: $(cat said)"
+grep -q "kept in FP32: 'product' (MatMul): it changed nothing on the inputs" said || failed "and says why: $(cat said)"
+
 # Of many products those stay that cost much: the cheap ones are given back.
 cat >many.xir <<'END'
 graph "many" (%0 "x": f32[4,2]) {

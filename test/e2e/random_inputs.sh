@@ -28,6 +28,19 @@ for model in lengths places axes; do
 done
 "$build/xdump" lengths.neff --asm >lengths.xasm
 grep -q '"lengths" i64\[batch\] range 1 (seq)' lengths.xasm || failed "the range of lengths: $(grep lengths lengths.xasm)"
+cat >compared.xir <<'END_MODEL'
+graph "compared" symbols(batch, n) (%0 "x": f32[batch,n], %1 "lengths": i64[batch]) {
+  %c0 = const i64[1] {1}
+  %c1 = const i64[] {2}
+  %2 = div(%1, %c1)
+  %3 = unsqueeze(%2, %c0)
+  %c2 = const i64[3] {0, 1, 2}
+  %4 = lt(%c2, %3)
+  return(%4)
+} outputs("y")
+END_MODEL
+"$xcc" compared.xir -q --emit asm -o compared.xasm
+grep -q '"lengths" i64\[batch\] range 1 (n)' compared.xasm || failed "lengths that are compared: $(grep lengths compared.xasm)"
 "$xcc" lengths.xasm -o again.neff
 "$build/xdump" again.neff --asm | cmp - lengths.xasm || failed "its text, read and printed again"
 
