@@ -73,7 +73,7 @@ static void find_costs(struct overlap *o)
     }
 }
 
-/* ---- loads of constants ---- */
+/* ---- loads of constants and inputs ---- */
 
 enum { LEAD_NS = 4000 }; /* before what needs it */
 
@@ -88,6 +88,17 @@ static int by_need(const void *a, const void *b)
     return x->needed != y->needed ? (x->needed < y->needed ? -1 : 1) : x->insn - y->insn;
 }
 
+/* Loads that wait for nothing: of constants, and, as the kernel begins, of inputs. */
+static bool loads_at_once(const struct overlap *o, int insn)
+{
+    const struct insn *n = &o->own[insn];
+    const struct ap *src = &n->ap[AP(dma_copy, src)];
+    if (n->op == INSN_dma_copy && o->times[insn] < LEAD_NS && src->mem == MEM_HBM &&
+        n->ap[AP(dma_copy, dst)].mem != MEM_HBM && o->p->slots[src->tensor].kind == SLOT_INPUT)
+        return true;
+    return loads_constant(o->p, n);
+}
+
 /* Per tile, when something else than such loads first touches it. */
 static double *first_touches(const struct overlap *o, struct arena *a)
 {
@@ -95,7 +106,7 @@ static double *first_touches(const struct overlap *o, struct arena *a)
     for (int t = 0; t < o->k->ntiles; t++)
         first[t] = -1;
     for (int i = 0; i < o->k->ninsns; i++)
-        for (int x = 0; x < insn_info(o->own[i].op)->naps && !loads_constant(o->p, &o->own[i]); x++) {
+        for (int x = 0; x < insn_info(o->own[i].op)->naps && !loads_at_once(o, i); x++) {
             const struct ap *ap = &o->own[i].ap[x];
             bool on_chip = ap->mem == MEM_SBUF || ap->mem == MEM_PSUM;
             if (on_chip && (first[ap->tensor] < 0 || o->times[i] < first[ap->tensor]))
@@ -104,10 +115,7 @@ static double *first_touches(const struct overlap *o, struct arena *a)
     return first;
 }
 
-/*
- * Loads of constants wait for nothing: they begin so early that the DMA engines, one load after the other, have brought
- * each when it is needed.
- */
+/* Such loads begin so early that the DMA engines, one load after the other, have brought each when it is needed. */
 static void load_early(struct overlap *o)
 {
     struct arena scratch = {0};
@@ -115,7 +123,7 @@ static void load_early(struct overlap *o)
     struct load *loads = ARENA_ARRAY(&scratch, struct load, o->k->ninsns + 1);
     int n = 0;
     for (int i = 0; i < o->k->ninsns; i++) {
-        double needed = loads_constant(o->p, &o->own[i]) ? first[o->own[i].ap[AP(dma_copy, dst)].tensor] : -1;
+        double needed = loads_at_once(o, i) ? first[o->own[i].ap[AP(dma_copy, dst)].tensor] : -1;
         if (needed >= o->times[i])
             loads[n++] = (struct load){needed, i};
     }
