@@ -14,10 +14,10 @@
 #include <string.h>
 
 /* A convolution by constant filters, the bias that is added to it, and the channels-last view of the result. */
-struct patches {
+struct patch_conv {
     struct node *conv;
     const struct value *bias; /* of one number for each channel; NULL: there is none */
-    struct node *last;        /* transpose: (number, places, channels), or of images (number, rows, columns, channels) */
+    struct node *last;        /* transpose: (number, places, channels), or (number, rows, columns, channels) */
 };
 
 static bool is_positive(const struct type *t)
@@ -50,7 +50,7 @@ static bool is_channels(const struct value *v, int64_t channels)
            tensor_count(v->constant) == channels;
 }
 
-static bool find(struct node *n, struct patches *c)
+static bool find(struct node *n, struct patch_conv *c)
 {
     static const int64_t rows[] = {0, 2, 1}, image[] = {0, 2, 3, 1};
     int count = 0;
@@ -67,7 +67,7 @@ static bool find(struct node *n, struct patches *c)
             return false;
         from = from->in[0]->def;
     }
-    *c = (struct patches){.last = n};
+    *c = (struct patch_conv){.last = n};
     if (from && from->op == OP_add) {
         int at = from->in[0]->constant ? 0 : 1;
         if (!is_tensor(from->in[at]) || from->out[0]->type.rank != 4 ||
@@ -104,13 +104,13 @@ static struct value *rows_of(struct builder *b, const struct node *conv)
 
 /* ---- a token before the rows, and what is added to all ---- */
 
-struct token {
+struct class_token {
     struct node *concat, *add;
     const struct value *token, *added;
 };
 
 /* Of one image: the token's rows and what is added are constants in FP32. */
-static bool find_token(const struct patches *c, struct token *t)
+static bool find_token(const struct patch_conv *c, struct class_token *t)
 {
     struct node *concat = value_only_user(c->last->out[0]);
     const struct type *y = &c->last->out[0]->type;
@@ -124,12 +124,13 @@ static bool find_token(const struct patches *c, struct token *t)
     const struct value *p = add->in[add->in[0] == concat->out[0] ? 1 : 0];
     if (!p->constant || !same_type(p, concat->out[0]))
         return false;
-    *t = (struct token){concat, add, concat->in[0], p};
+    *t = (struct class_token){concat, add, concat->in[0], p};
     return true;
 }
 
 /* p + concat(token, b), rounded once */
-static struct value *added_to_rows(struct graph *g, const struct patches *c, const struct token *t, struct diag *d)
+static struct value *added_to_rows(struct graph *g, const struct patch_conv *c, const struct class_token *t,
+                                   struct diag *d)
 {
     const struct type *y = &t->concat->out[0]->type;
     const int64_t rows = y->dims[1], columns = y->dims[2], first = t->token->type.dims[1];
@@ -143,8 +144,8 @@ static struct value *added_to_rows(struct graph *g, const struct patches *c, con
     return v;
 }
 
-static bool with_token(struct rewriter *p, const struct patches *c, const struct token *t, struct value *rows,
-                       struct value *w)
+static bool with_token(struct rewriter *p, const struct patch_conv *c, const struct class_token *t,
+                       struct value *rows, struct value *w)
 {
     struct builder b = builder_before(c->last, p->d), after = builder_before(t->add, p->d);
     int64_t dims[] = {1, t->token->type.dims[1], rows->type.dims[2]};
@@ -162,8 +163,8 @@ static bool with_token(struct rewriter *p, const struct patches *c, const struct
 static bool visit(struct node *n, void *user)
 {
     struct rewriter *p = user;
-    struct patches c;
-    struct token t;
+    struct patch_conv c;
+    struct class_token t;
     if (!find(n, &c))
         return true;
     struct builder b = builder_like(n, c.conv, p->d);

@@ -24,8 +24,12 @@ load=$(grep -n ' sp\.dma_copy .* signal ' digits.xasm | tail -1 | cut -d: -f1) #
 finds "missing wait" '0,/\.tensor_copy/s/\(\.tensor_copy.*\) wait s[0-9]*>=[0-9]*/\1/'
 finds "wrong count" "s/op=add wait s1>=$((last - 1)) /op=add wait s1>=$last /"
 finds "deadlock" "s/op=mul wait s1>=$last /op=mul wait s1>=$((last + 1)) /"
-# Of the first load: what waits for it would count a later one's, which may wait for the same.
-finds "wrong count" '0,/\(sp.dma_copy.*\) signal s[0-9]*/s/\(sp.dma_copy.*\) signal s[0-9]*/\1/'
+# Of each engine's first signal: what waits for it would count a later one's, which may wait for the same.
+for engine in pool act dve pe; do
+    finds "wrong count" "0,/ $engine\..* signal/s/\( $engine\..*\) signal s[0-9]*/\1/"
+done
+# All loads begin at once: without one's signal the last of them is not counted.
+finds "deadlock" '0,/\(sp.dma_copy.*\) signal s[0-9]*/s/\(sp.dma_copy.*\) signal s[0-9]*/\1/'
 finds "deadlock" "${load}s/ signal s[0-9]*//"
 finds "overlapping buffers" "s/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at $first/"
 finds "capacity" 's/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at 180160/'
