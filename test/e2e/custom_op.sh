@@ -228,6 +228,11 @@ open 2
 refuses 1 "test::OpenWrong: it wrote before the start of result 'y', at byte -1" "$xrun" open.neff --random --allow-code --guard-operands
 open 3
 refuses 1 "it wrote past the end of result 'z', which has 4 bytes, at byte 4" "$xrun" open.neff --random --allow-code --guard-operands
+# Without guard pages as well, where an operator writes over what lies beside a result: the heap's own data lay there.
+open 2
+refuses 1 "test::OpenWrong: it wrote before the start of result 'y', at byte -1" "$xrun" open.neff --random --allow-code
+open 3
+refuses 1 "it wrote past the end of result 'z', which has 4 bytes, at byte 4" "$xrun" open.neff --random --allow-code
 shape() { # TEXT HOW
     graph shape "graph \"g\" symbols(n) (%0 \"x\": f32[n]) {
   %1 = custom(%0) {custom_operator=\"test::BadShape\", how=$2}

@@ -71,6 +71,47 @@ static const double *host_floats(const struct xop_call *c, const char *name, int
     return attr_floats(attributes(c), name, count);
 }
 
+/* ---- results whose memory the operator asks for ---- */
+
+enum { MARGIN = 64, FILL = 0xa5 };
+
+size_t custom_bytes(const struct xop_tensor *t)
+{
+    return (size_t)xop_count(t) * dtype_bytes((enum dtype)t->dtype);
+}
+
+bool custom_begin_result(struct tensor *out, struct xop_tensor *t, const int64_t *dims, struct diag *d)
+{
+    int64_t bytes = (int64_t)dtype_bytes((enum dtype)t->dtype);
+    for (int i = 0; i < t->rank; i++)
+        if (__builtin_mul_overflow(bytes, dims[i], &bytes))
+            return fail_memory(d, "out of memory: a result of more than 2^63 bytes");
+    if (__builtin_add_overflow(bytes, 2 * MARGIN, &bytes) || !tensor_alloc(out, DT_U8, 1, &bytes, d))
+        return diag_failed(d) ? false : fail_memory(d, "out of memory: a result of more than 2^63 bytes");
+    char *block = out->data;
+    *t = custom_tensor(t->dtype, t->rank, dims, block + MARGIN);
+    memset(block, FILL, MARGIN);
+    memset(block + bytes - MARGIN, FILL, MARGIN);
+    return true;
+}
+
+bool custom_end_result(struct tensor *out, const struct xop_tensor *t, const char *name, struct diag *d)
+{
+    const size_t bytes = custom_bytes(t);
+    const uint8_t *data = (const uint8_t *)out->data + MARGIN;
+    for (size_t i = 1; i <= MARGIN; i++)
+        if (data[-(ptrdiff_t)i] != FILL)
+            return fail(d, "it wrote before the start of result '%s', at byte -%zu", name, i);
+    for (size_t i = bytes; i < bytes + MARGIN; i++)
+        if (data[i] != FILL)
+            return fail(d, "it wrote past the end of result '%s', which has %zu bytes, at byte %zu", name, bytes, i);
+    memmove(out->data, data, bytes);
+    const struct tensor shaped = tensor_view(t->dtype, t->rank, t->dims, out->data);
+    out->dtype = shaped.dtype, out->rank = shaped.rank;
+    memcpy(out->dims, shaped.dims, sizeof out->dims);
+    return true;
+}
+
 static void *host_resize(const struct xop_call *c, int result, const int64_t *dims)
 {
     struct custom_state *s = c->state;
@@ -92,11 +133,9 @@ static void *host_resize(const struct xop_call *c, int result, const int64_t *di
         }
     struct tensor *out = s->call->out[result]; /* there is one: eval_custom sees to it */
     struct diag *d = s->call->env->d;
-    if ((s->guarded && t->data && !guarded_drop(s->guarded, t->data, d)) ||
-        !tensor_alloc(out, t->dtype, t->rank, dims, d))
+    if ((s->guarded && t->data && !guarded_drop(s->guarded, t->data, d)) || !custom_begin_result(out, t, dims, d))
         return t->data = NULL;
-    *t = custom_tensor(t->dtype, t->rank, dims, out->data);
-    if (s->guarded && !guarded_add(s->guarded, t, tensor_bytes(out), true, o->name, d))
+    if (s->guarded && !guarded_add(s->guarded, t, custom_bytes(t), true, o->name, d))
         return t->data = NULL;
     return t->data;
 }

@@ -77,11 +77,6 @@ static bool run_with_scratch(struct custom_job *j, struct op_env *env)
     return ok;
 }
 
-static size_t bytes_of(const struct xop_tensor *t)
-{
-    return (size_t)xop_count(t) * dtype_bytes((enum dtype)t->dtype);
-}
-
 static bool run_guarded(struct custom_job *j, struct op_env *env)
 {
     struct guarded *g = guarded_new(env->d);
@@ -90,10 +85,10 @@ static bool run_guarded(struct custom_job *j, struct op_env *env)
     for (int i = 0; ok && i < j->call.nin; i++) {
         int k = i < j->op->nin ? i : j->op->nin - 1;
         ok = !in[i].data ||
-             guarded_add(g, &in[i], bytes_of(&in[i]), false, j->op->in[k].name, env->d);
+             guarded_add(g, &in[i], custom_bytes(&in[i]), false, j->op->in[k].name, env->d);
     }
     for (int i = 0; ok && i < j->call.nout; i++)
-        ok = !j->call.out[i].data || guarded_add(g, &j->call.out[i], bytes_of(&j->call.out[i]),
+        ok = !j->call.out[i].data || guarded_add(g, &j->call.out[i], custom_bytes(&j->call.out[i]),
                                                  true, j->op->out[i].name, env->d);
     for (int i = 0; ok && i < j->cores; i++)
         ok = (j->scratch[i] = guarded_scratch(g, env->d)) != NULL;
@@ -145,9 +140,8 @@ static bool begin_open(struct op_call *c, const struct custom_operator *op, stru
             tensor_free(c->out[i]);
             continue;
         }
-        if (!tensor_alloc(c->out[i], out[i].dtype, out[i].rank, out[i].dims, c->env->d))
+        if (!custom_begin_result(c->out[i], &out[i], out[i].dims, c->env->d))
             return false;
-        out[i].data = c->out[i]->data;
     }
     return true;
 }
@@ -163,11 +157,14 @@ static bool begin_planned(struct op_call *c, struct xop_tensor *out)
     return true;
 }
 
-static bool check_open(struct op_call *c, const struct custom_operator *op)
+static bool end_open(struct op_call *c, const struct custom_operator *op, const struct xop_tensor *out)
 {
-    for (int i = 0; i < c->nout; i++)
+    for (int i = 0; i < c->nout; i++) {
         if (c->out[i]->kind != VK_TENSOR)
             return fail(c->env->d, "it ended without xop_resize of result '%s'", op->out[i].name);
+        if (!custom_end_result(c->out[i], &out[i], op->out[i].name, c->env->d))
+            return false;
+    }
     return true;
 }
 
@@ -190,7 +187,7 @@ static bool run(struct op_call *c, const struct custom_operator *op, struct xop_
                              .host = &custom_host,
                              .state = &state}};
     return (c->env->guard_operands ? run_guarded(&j, c->env) : run_with_scratch(&j, c->env)) &&
-           (!op->open || check_open(c, op));
+           (!op->open || end_open(c, op, out));
 }
 
 /* Every result has memory, whether somebody wants it or not: an operator need not ask. */
