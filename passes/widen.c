@@ -96,6 +96,12 @@ static bool multiplies_as_stored(const struct widener *w, const struct node *n)
            (n->in[0]->type.dtype == DT_BF16 || w->o->strict_target);
 }
 
+/* Weights of a recurrent layer's state that are whole numbers are stored short, and exact. */
+static bool stays_short(const struct node *n, int i)
+{
+    return n->op == OP_lstm && i == 2 && n->in[i]->constant && attr_find(&n->attrs, "state_scales");
+}
+
 static struct value *widen_constant(struct widener *w, struct value *v)
 {
     const struct tensor *t = v->constant;
@@ -163,7 +169,7 @@ static bool visit(struct node *n, void *user)
         stored[i] = is_short(n->out[i]) ? n->out[i]->type.dtype : -1;
     const bool as_stored = multiplies_as_stored(w, n);
     for (int i = as_stored ? 2 : 0; i < n->nin; i++)
-        if (is_short(n->in[i]) && !widen_operand(w, n, i))
+        if (is_short(n->in[i]) && !stays_short(n, i) && !widen_operand(w, n, i))
             return false;
     why(w->o, n, "widen", "computed in FP32 and rounded once, to the type of its operands");
     if (is_gemm(n)) {

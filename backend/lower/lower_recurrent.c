@@ -88,12 +88,14 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     v->reverse = attr_is(&n->attrs, "direction", "reverse");
     v->by_batch = attr_int(&n->attrs, "layout", 0) != 0;
     v->reset_after = attr_int(&n->attrs, "linear_before_reset", 0) != 0;
+    int scales = 0;
     v->round_state = attr_int(&n->attrs, "round_state", 0) != 0;
+    v->state_scales = v->round_state ? attr_floats(&n->attrs, "state_scales", &scales) : NULL;
     v->hidden = v->r->dims[2], v->inputs = v->w->dims[2], v->width = v->cell->gates * v->hidden;
     v->steps = x->dims[v->by_batch], v->batch = x->dims[!v->by_batch];
     if (v->hidden < 1 || v->inputs < 1 || x->dims[2] != v->inputs ||
         v->w->dims[0] != v->directions || v->r->dims[0] != v->directions ||
-        v->w->dims[1] != v->width || v->r->dims[1] != v->width ||
+        v->w->dims[1] != v->width || v->r->dims[1] != v->width || (v->state_scales && scales < v->directions) ||
         (v->bias && (v->bias->dims[0] != v->directions || v->bias->dims[1] != 2 * v->width)))
         return false;
     for (int i = 0; i < n->nout; i++)
@@ -143,15 +145,22 @@ static bool is_one_instruction(const struct recurrent *v)
            !memcmp(v->function, v->cell->functions, sizeof v->function);
 }
 
+static int biases(const struct recurrent *v)
+{
+    return v->state_scales ? BIASES + 1 : BIASES;
+}
+
 /* (direction, gate, hidden): both biases, but of the product that a gru resets, whose own is the
- * fourth. */
+ * fourth; then what multiplies the rounded state, where anything does. */
 static int joint_bias(struct lowering *l, const struct recurrent *v)
 {
-    int64_t dims[3] = {v->directions, BIASES, v->hidden};
-    float *sum = ARENA_ARRAY(&l->g->arena, float, v->directions *BIASES * v->hidden);
+    int64_t dims[3] = {v->directions, biases(v), v->hidden};
+    float *sum = ARENA_ARRAY(&l->g->arena, float, v->directions *dims[1] * v->hidden);
+    for (int64_t i = 0; v->state_scales && i < v->directions * v->hidden; i++)
+        sum[(i / v->hidden * dims[1] + BIASES) * v->hidden + i % v->hidden] = (float)v->state_scales[i / v->hidden];
     for (int64_t d = 0; v->bias && d < v->directions; d++) {
         const float *w = (const float *)v->bias->data + d * 2 * v->width, *r = w + v->width;
-        float *to = sum + d * BIASES * v->hidden;
+        float *to = sum + d * dims[1] * v->hidden;
         int64_t joint = v->cell->op == OP_gru ? 2 * v->hidden : v->width;
         for (int64_t i = 0; i < v->width; i++)
             to[i] = i < joint ? w[i] + r[i] : w[i];
@@ -253,8 +262,8 @@ static void emit_instruction(struct lowering *l, const struct instances *s, stru
     x.time = v->by_batch ? v->inputs : dim_mul(t, v->batch, v->inputs);
     x.batch = v->by_batch ? dim_mul(t, v->steps, v->inputs) : v->inputs;
     struct ap bias = ap_slot(l->p, joint_bias(l, v)), lengths = ap_absent();
-    ap_move(l->p, &bias, s->var_direction, BIASES * v->hidden);
-    ap_push(&bias, v->hidden, BIASES), ap_push(&bias, 1, v->hidden);
+    ap_move(l->p, &bias, s->var_direction, biases(v) * v->hidden);
+    ap_push(&bias, v->hidden, biases(v)), ap_push(&bias, 1, v->hidden);
     if (v->lengths) {
         lengths = ap_slot(l->p, value_slot(l, v->lengths));
         ap_push_tile(l->p, &lengths, 1, s->tile, s->var_batch, v->batch);

@@ -31,6 +31,7 @@ struct recurrent {
     enum op function[MAX_FUNCTIONS];
     int64_t directions, hidden, inputs, width; /* width: gates * hidden */
     bool reverse, by_batch, reset_after, round_state;
+    const double *state_scales; /* for each direction; NULL: ones */
     dim_t steps, batch;
     struct sequence_place y, initial[MAX_STATES], last[MAX_STATES];
 

@@ -165,9 +165,25 @@ static struct value *rounded(struct onnx_node *n, struct value *x)
     return q ? dequantize(n, q->out[0], q->out[1], q->out[2]) : NULL;
 }
 
-/* Weights are dequantised once; the input as a whole is rounded to 8 bits by its range, and so is the
- * state of each sequence in each step: ONNX Runtime takes as many sequences together as its threads
- * demand. W and R are (directions, inputs, 4 * hidden). */
+/* Weights of the state, less their zero points, are whole numbers of nine bits, which bf16 has too: their scale, one
+ * for each direction, multiplies the state's products instead. False where they have other scales. */
+static bool scale_of_state(struct onnx_node *n, struct value *scale)
+{
+    const struct tensor *t = scale->constant;
+    if (!t || t->kind != VK_TENSOR || t->dtype != DT_F32 || t->rank != 1 ||
+        n->in[2]->type.rank != 3 || n->in[2]->type.dims[0] != t->dims[0])
+        return false;
+    int count = (int)tensor_count(t);
+    double *v = ARENA_ARRAY(&n->b->g->arena, double, count + 1);
+    for (int i = 0; i < count; i++)
+        v[i] = tensor_f64(t, i);
+    attr_set_floats(&n->b->g->arena, &n->attrs, "state_scales", v, count);
+    return true;
+}
+
+/* Weights are dequantised once, but for the scale of those of the state; the input as a whole is rounded to 8 bits by
+ * its range, and so is the state of each sequence in each step: ONNX Runtime takes as many sequences together as its
+ * threads demand. W and R are (directions, inputs, 4 * hidden). */
 bool lower_dynamic_quantize_lstm(struct onnx_node *n)
 {
     static const int64_t swap[] = {0, 2, 1};
@@ -179,7 +195,8 @@ bool lower_dynamic_quantize_lstm(struct onnx_node *n)
                               scale ? 9 + 2 * k : 8 + 2 * k);
         struct value *w = b_cast(n->b, n->in[1 + k], DT_F32);
         w = b_sub(n->b, w, b_cast(n->b, of_directions(n, zero), DT_F32));
-        in[1 + k] = b_transpose(n->b, b_mul(n->b, w, of_directions(n, scale)), swap, 3);
+        w = k == 1 && scale_of_state(n, scale) ? b_cast(n->b, w, DT_BF16) : b_mul(n->b, w, of_directions(n, scale));
+        in[1 + k] = b_transpose(n->b, w, swap, 3);
     }
     for (int i = 3; i < 8; i++)
         in[i] = b_in(n, i);

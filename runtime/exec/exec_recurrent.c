@@ -25,7 +25,8 @@ struct bound_layer {
     const int32_t *lengths; /* NULL: all rows take part always */
     int64_t length_step;
     float *gates, *h, *next, *c, *y; /* h and next: rows of `hidden` */
-    float *rounded;                  /* h as products take it */
+    float *rounded, *factors;        /* h as products take it, and what their sums are multiplied by, of each row */
+    float factor;                    /* the weights' part of that */
     const float *x;
     const void *weights;
     bool back;
@@ -80,7 +81,7 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
            in->count[0] * in->count[2] >= width && w->count[0] == parts &&
            w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
            w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
-           b->count[0] == 4 && b->step[0] == hidden &&
+           (b->count[0] == 4 || (rounded && b->count[0] == 5)) && b->step[0] == hidden &&
            (!i->o[AP(recurrence, lengths)].mem ||
             i->o[AP(recurrence, lengths)].count[0] == x->count[1]);
 }
@@ -100,7 +101,7 @@ bool prepare_recurrence(struct binding *b, struct bound_insn *i, const struct in
     if (m->gates_bytes > MAX_SCRATCH)
         return fail(b->d, "recurrence: projections of %lld bytes, at most %d",
                     (long long)m->gates_bytes, MAX_SCRATCH);
-    need_scratch(b, m->gates_bytes + (m->rounded ? 3 : 2) * m->state_bytes);
+    need_scratch(b, m->gates_bytes + (m->rounded ? 3 : 2) * m->state_bytes + (m->rounded ? line(rows * 4) : 0));
     return true;
 }
 
@@ -150,8 +151,8 @@ static void clear_rows(const struct bound_layer *y, int64_t time, int64_t row, i
         memset(y->y + time * o->step[0] + r * o->step[1], 0, (size_t)y->m->hidden * sizeof *y->y);
 }
 
-/* To 8 bits of the row's range. */
-static void round_row(const float *h, float *to, int64_t n)
+/* To whole numbers of 8 bits in the row's range, and what one of them is worth. */
+static float round_row(const float *h, float *to, int64_t n)
 {
     float low = 0, high = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -163,8 +164,9 @@ static void round_row(const float *h, float *to, int64_t n)
     float zero = -low / scale + 0x1.8p23f - 0x1.8p23f; /* to the nearest */
     for (int64_t i = 0; i < n; i++) {
         float q = h[i] / scale + 0x1.8p23f - 0x1.8p23f + zero;
-        to[i] = ((q < 0 ? 0 : q > 255 ? 255 : q) - zero) * scale;
+        to[i] = (q < 0 ? 0 : q > 255 ? 255 : q) - zero;
     }
+    return scale;
 }
 
 /* Rows that all take part. */
@@ -191,6 +193,7 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
         .c_pitch = state->step[0],
         .next_pitch = hidden,
         .back = back,
+        .factors = y->m->rounded ? y->factors + row : NULL,
     };
     if (y->y)
         s.y = y->y + time * out->step[0] + row * out->step[1], s.y_pitch = out->step[1];
@@ -200,7 +203,8 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
 static void step(struct bound_layer *y, int64_t time, const float *gates, bool back)
 {
     for (int64_t row = 0; y->m->rounded && row < y->rows; row++)
-        round_row(y->h + row * y->m->hidden, y->rounded + row * y->m->hidden, y->m->hidden);
+        y->factors[row] =
+            y->factor * round_row(y->h + row * y->m->hidden, y->rounded + row * y->m->hidden, y->m->hidden);
     for (int64_t row = 0, end; row < y->rows; row = end) {
         bool part = takes_part(y, row, time);
         for (end = row + 1; end < y->rows && takes_part(y, end, time) == part; end++)
@@ -272,6 +276,10 @@ void exec_recurrence(struct worker *me, const struct bound_insn *i)
     y.h = (float *)(void *)(me->scratch + m->gates_bytes);
     y.next = (float *)(void *)(me->scratch + m->gates_bytes + m->state_bytes);
     y.rounded = (float *)(void *)(me->scratch + m->gates_bytes + 2 * m->state_bytes);
+    y.factors = (float *)(void *)(me->scratch + m->gates_bytes + 3 * m->state_bytes);
+    y.factor = 1;
+    if (i->o[AP(recurrence, bias)].count[0] > 4)
+        y.factor = ((const float *)operand_address(me, &i->o[AP(recurrence, bias)]))[4 * m->hidden];
     y.c = h + m->hidden;
     y.y =
         i->o[AP(recurrence, y)].mem ? (float *)operand_address(me, &i->o[AP(recurrence, y)]) : NULL;

@@ -255,6 +255,7 @@ struct recurrent_step {
     ptrdiff_t h_pitch, c_pitch, next_pitch, y_pitch;
     bool bf16; /* weights are, in the pairs of neff/isa/pack.h: [k / 2][gate][unit][2] */
     bool back; /* the last part first: it is still in the first-level cache */
+    const float *factors; /* [rows]: what an LSTM's sums are multiplied by; NULL: ones */
 };
 
 /*

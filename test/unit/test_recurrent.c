@@ -149,7 +149,7 @@ static void test_same_bits(void **state)
         TENSOR(float, c, ROWS * HIDDEN);
         memcpy(c, t.c, bytes);
         struct recurrent_step s = {gates,    ROWS, HIDDEN, NULL,   0,      t.x, t.bias, t.h,  c,
-                                   together, NULL, HIDDEN, HIDDEN, HIDDEN, 0,   false,  false};
+                                   together, NULL, HIDDEN, HIDDEN, HIDDEN, 0,   false,  false, NULL};
         float *parts = packed_parts(&t, &s.part_bytes);
         s.weights = parts;
         table->recurrent(&s);
@@ -183,7 +183,7 @@ static void test_bf16(void **state)
                     t.weights[i] = float_of(bits_of(t.weights[i]) & 0xffff0000u);
                 struct recurrent_step s = {gates,  rows,   hidden, NULL,  0,    t.x,
                                            t.bias, t.h,    c,      y,     NULL, hidden,
-                                           hidden, hidden, 0,      false, false};
+                                           hidden, hidden, 0,      false, false, NULL};
                 float *parts = packed_parts(&t, &s.part_bytes);
                 s.weights = parts;
                 table->recurrent(&s);

@@ -97,7 +97,8 @@ struct layer {
     int ndir;
     bool reverse, by_batch, reset_after, input_forget, round_state;
     int64_t steps, batch, inputs, hidden;
-    double clip; /* infinity: none */
+    const double *state_scales; /* for each direction; NULL: ones */
+    double clip;                /* infinity: none */
     struct rnn_activation act[2 * MAX_ACTIVATIONS];
     double *r, *bias, *peephole; /* as the operands lie; NULL: zeros */
     double *gate, *scratch;      /* gates * hidden and hidden */
@@ -298,11 +299,15 @@ static bool load_layer(struct op_call *c, struct work *w, struct layer *l, const
     l->reset_after = attr_int(c->attrs, "linear_before_reset", 0) != 0;
     l->input_forget = attr_int(c->attrs, "input_forget", 0) != 0;
     l->round_state = lstm && attr_int(c->attrs, "round_state", 0) != 0;
+    int scales = 0;
+    l->state_scales = attr_floats(c->attrs, "state_scales", &scales);
     l->clip = attr_float(c->attrs, "clip", INFINITY);
     l->steps = x->dims[l->by_batch];
     l->batch = x->dims[!l->by_batch];
     l->inputs = x->dims[2];
     l->hidden = r->dims[2];
+    if (l->state_scales && scales < l->ndir)
+        return fail(w->d, "%d state_scales for %d directions", scales, l->ndir);
     int64_t rows = l->ndir * l->gates * l->hidden, states = l->ndir * l->batch * l->hidden;
     if (!check_count(c, 1, rows * l->inputs) || !check_count(c, 2, rows * l->hidden) ||
         !check_count(c, 3, 2 * rows) || !check_count(c, 4, l->batch) ||
@@ -337,8 +342,8 @@ static int64_t state_at(const struct layer *l, int dir, int64_t b)
     return (l->by_batch ? b * l->ndir + dir : dir * l->batch + b) * l->hidden;
 }
 
-/* To 8 bits of its range. */
-static void round_state(double *h, int64_t n)
+/* To 8 bits of its range, times a factor. */
+static void round_state(double *h, int64_t n, double factor)
 {
     float low = 0, high = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -349,7 +354,7 @@ static void round_state(double *h, int64_t n)
     scale = scale > 0 ? scale : 1;
     double zero = nearbyintf(-low / scale);
     for (int64_t i = 0; i < n; i++)
-        h[i] = (clamp_to_type(DT_U8, nearbyintf((float)h[i] / scale) + zero) - zero) * scale;
+        h[i] = (clamp_to_type(DT_U8, nearbyintf((float)h[i] / scale) + zero) - zero) * scale * factor;
 }
 
 /* Runs sequence b in one direction from state h, c at its end, writing y. */
@@ -361,7 +366,7 @@ static void run_sequence(const struct layer *l, int dir, int64_t b, int64_t leng
         int64_t row = l->by_batch ? b * l->steps + t : t * l->batch + b;
         int64_t to = l->by_batch ? row * l->ndir + dir : (t * l->ndir + dir) * l->batch + b;
         if (l->round_state) /* an LSTM's step reads it in products only */
-            round_state(h, l->hidden);
+            round_state(h, l->hidden, l->state_scales ? l->state_scales[dir] : 1);
         l->step(l, dir, l->projected + row * l->gates * l->hidden, h, cell);
         memcpy(y + to * l->hidden, h, (size_t)l->hidden * sizeof *h);
     }
