@@ -535,3 +535,5 @@ written('Loop_numbers_of_rank_1',[h.make_node('Loop',['n','go0','zero'],['sum9',
 for op,bias in (('LayerNormalization',['b']),('SimplifiedLayerNormalization',[])):
     written(op+'_two_types',[h.make_node(op,['x','s']+bias,['y'],axis=-1)],[vi('x',T.FLOAT16,[2,3,8])],[vi('y',T.FLOAT,[2,3,8])],{'x':f32(2,3,8).astype(np.float16)},[('',12)],[nh.from_array(f32(8),'s')]+[nh.from_array(f32(8),'b')]*len(bias))
 case('BeamSearch_encoder_tokens',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5(tokens=True))],{**words,**ones},['y','z'],opsets=MS)
+written('dims_without_names',[h.make_node('Add',['x','y'],['a']),h.make_node('GlobalMaxPool',['a'],['p']),h.make_node('Mul',['a','p'],['z'])],[vi('x',T.FLOAT,['?',3,'?','?']),vi('y',T.FLOAT,['None','None','-1','-1'])],
+        [vi('z',T.FLOAT,['?',3,'?','?'])],{'x':f32(2,3,4,6),'y':f32(1,3,4,6)},[('',17)])

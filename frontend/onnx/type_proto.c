@@ -39,6 +39,19 @@ static const char *identifier(struct graph *g, const char *text)
     }
 }
 
+/* The name that the model gives a dim, or NULL. "?" (Paddle), "None" and "-1" (scripts that print a size they do not
+ * know) stand for each dim that has none: dims are not equal for it. */
+static const char *dim_name(const Onnx__TensorShapeProto__Dimension *dim)
+{
+    const char *p = dim->dim_param;
+    if (dim->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM || !strcmp(p, "None") ||
+        !strcmp(p, "-1"))
+        return NULL;
+    while (*p && !isalnum((unsigned char)*p) && *p != '_')
+        p++;
+    return *p ? dim->dim_param : NULL;
+}
+
 /* ---- names that are sums, as exporters write them: "past_sequence_length + 1" ---- */
 
 static bool names_a_dim(const Onnx__GraphProto *graph, const char *name);
@@ -135,14 +148,12 @@ static bool tensor_type(struct dim_names *names, int dtype, const Onnx__TensorSh
     for (size_t i = 0; i < shape->n_dim; i++) {
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[i];
         bool value = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-        bool param = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                     *dim->dim_param;
         if (value && dim->dim_value >= 0)
             out->dims[i] = dim->dim_value;
         else if (!stem)
             return true; /* of no use: what is in a container or a body may differ each time */
-        else if (param)
-            out->dims[i] = named_dim(names, dim->dim_param);
+        else if (dim_name(dim))
+            out->dims[i] = named_dim(names, dim_name(dim));
         else
             out->dims[i] = named_dim(names, arena_printf(&names->g->arena, "%s_d%zu", stem, i));
     }
@@ -233,8 +244,7 @@ static bool bind_input_dims(struct dim_names *names, const Onnx__ValueInfoProto 
         if (value && dim->dim_value >= 0 && dim->dim_value != b->dims[i])
             return fail(d, "--shape %s: dim %d is %lld, the model fixes it to %lld", b->name, i,
                         (long long)b->dims[i], (long long)dim->dim_value);
-        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-            *dim->dim_param && !bind(names, dim->dim_param, b->dims[i], d))
+        if (dim_name(dim) && !bind(names, dim_name(dim), b->dims[i], d))
             return false;
     }
     return true;
@@ -249,9 +259,8 @@ static bool input_has_dim(const Onnx__ValueInfoProto *v, const char *name)
         const Onnx__TensorShapeProto__Dimension *dim = shape->dim[k];
         char suffix[32];
         snprintf(suffix, sizeof suffix, "_d%zu", k);
-        bool param = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                     *dim->dim_param;
-        if (param ? !strcmp(dim->dim_param, name)
+        const char *given = dim_name(dim);
+        if (given ? !strcmp(given, name)
                   : !strncmp(name, v->name, stem) && !strcmp(name + stem, suffix))
             return true;
     }
