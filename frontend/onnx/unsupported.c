@@ -88,6 +88,13 @@ static const char *domain_text(const char *domain)
     return *domain ? domain : "ai.onnx";
 }
 
+/* Not ONNX's or ONNX Runtime's: operators of the model's author, who has code for them. */
+static bool is_own_domain(const char *domain)
+{
+    return *domain && strncmp(domain, "ai.onnx", strlen("ai.onnx")) != 0 &&
+           strncmp(domain, "com.microsoft", strlen("com.microsoft")) != 0;
+}
+
 static const char *describe(const struct onnx_search *s, struct arena *a, const struct missing *m)
 {
     char names[400];
@@ -106,7 +113,9 @@ static const char *describe(const struct onnx_search *s, struct arena *a, const 
                              ? " (ONNX Runtime's layout for one processor: save the model at ORT_ENABLE_EXTENDED)"
                          : m->version == 0 ? " (the model does not import this domain's operator set)"
                          : schema && m->version < schema->since ? " (newer than that operator set)"
-                                                      : "";
+                         : !schema && is_own_domain(m->domain)
+                             ? " (no operator of ONNX: --custom-op names a library that has it)"
+                             : "";
     return arena_printf(a, "\n  %s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),
                         m->version, (long long)m->count, m->count == 1 ? "" : "s", names,
                         m->count > NAMES_SHOWN ? ", ..." : "", reason);

@@ -159,8 +159,10 @@ static bool read_operand(struct declaration_reader *r, struct custom_operand *o)
             return false;
         if (take(r, "[") && !read_dims(r, o))
             return false;
+        return true;
     }
-    return true;
+    skip(r);
+    return !*r->at || *r->at == ',' || bad(r, "':' and a type, or ','");
 }
 
 static bool read_operands(struct declaration_reader *r, const char *text, struct custom_operand **list, int *n)

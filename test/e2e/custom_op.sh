@@ -8,7 +8,7 @@ threads="1 2 3 8"
 # ---- README's operator, as written ----
 "$source/test/readme_program" 'xop[.]h' >ctc.c
 $cc ctc.c -o ctc.so
-refuses 1 "GreedyDecoder of my.ctc 1" "$xcc" "$ctc/ctc.onnx" -o none.neff
+refuses 1 "GreedyDecoder of my.ctc 1, 1 node: 'labels' (no operator of ONNX: --custom-op names a library that has it)" "$xcc" "$ctc/ctc.onnx" -o none.neff
 "$xcc" "$ctc/ctc.onnx" --custom-op ctc.so -o ctc.neff -q
 refuses 1 "it needs code that is in the archive, my.ctc::GreedyDecoder of library 'ctc.so': --allow-code" \
     "$xrun" ctc.neff "$ctc/scores.npy"

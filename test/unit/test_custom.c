@@ -68,6 +68,7 @@ static void test_wrong(void **state)
         {"x: f32[?]", "y: f32[2]", NULL, "operands: expected a size, not ?,"},
         {"x: f32[-1]", "y: f32[2]", NULL, "expected sizes of 0 or more"},
         {"x: f32[n] y", "y: f32[n]", NULL, "operands: expected ','"},
+        {"x f32[n]", "y: f32[n]", NULL, "operands: expected ':' and a type, or ',' at 'f32[n]'"},
         {"x..., y", "y: f32[n]", NULL, "nothing after the operand that repeats"},
         {"x: f32[n]", "", NULL, "results: none are declared"},
         {"x: f32[n]", "y: floats[n]", NULL, "results: expected one type"},
