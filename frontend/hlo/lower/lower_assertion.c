@@ -1,6 +1,7 @@
 /*
  * shape_assertion: what a shape-polymorphic export of JAX demands of sizes. A comparison of sizes
- * is a guard of the archive; a warning tells of other conditions, which are left to the guards that operators make.
+ * is a guard of the archive, and so is each of several joined by `and`; a warning tells of other conditions, which are
+ * left to the guards that operators make.
  */
 #include "frontend/hlo/lower/build.h"
 #include "frontend/hlo/lower/lower_ops.h"
@@ -52,9 +53,11 @@ static bool not_checked(struct hlo_lower *l)
     return !diag_failed(l->b->d);
 }
 
-bool hlo_shape_assertion(struct hlo_lower *l)
+enum { DEEPEST = 8 }; /* conditions may be shared: twice as many with each step */
+
+/* A comparison of sizes, or several that must all hold. */
+static bool condition(struct hlo_lower *l, const struct value *v, int depth)
 {
-    const struct value *v = h_in(l, 0);
     dim_t a, b;
     double known;
     if (h_known(v, &known))
@@ -62,6 +65,8 @@ bool hlo_shape_assertion(struct hlo_lower *l)
     while (v && v->def && (v->def->op == OP_reshape || v->def->op == OP_identity))
         v = v->def->in[0];
     const struct node *n = v ? v->def : NULL;
+    if (n && n->nin == 2 && n->op == OP_and && depth < DEEPEST)
+        return condition(l, n->in[0], depth + 1) && condition(l, n->in[1], depth + 1);
     if (!n || n->nin != 2 || !size_of(n->in[0], &a) || !size_of(n->in[1], &b))
         return not_checked(l);
     struct dim_table *t = &l->b->g->dims;
@@ -79,4 +84,9 @@ bool hlo_shape_assertion(struct hlo_lower *l)
     default:
         return not_checked(l);
     }
+}
+
+bool hlo_shape_assertion(struct hlo_lower *l)
+{
+    return condition(l, h_in(l, 0), 0);
 }

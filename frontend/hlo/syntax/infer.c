@@ -579,6 +579,9 @@ static const struct hlo_shape *infer_topk(const struct inference *c)
     if (!x->rank || k < 0 || (k > x->dims[x->rank - 1] && x->dims[x->rank - 1] >= 0))
         return no(c, "k is %lld for an operand of shape %s", (long long)k,
                   hlo_shape_text(c->arena, x));
+    const struct hlo_shape *stated = c->i->shape;
+    if (stated && stated->count == 2 && stated->elements[1]->type != HLO_S32)
+        return no(c, "the indices are of type %s, expected s32", hlo_type_name(stated->elements[1]->type));
     struct hlo_shape *values = like(c, x, x->type), *indices = like(c, x, HLO_S32);
     values->dims[x->rank - 1] = indices->dims[x->rank - 1] = k;
     const struct hlo_shape *v[2] = {values, indices};

@@ -120,6 +120,8 @@ static bool same_structure(const struct hlo_shape *a, const struct hlo_shape *b)
 static bool verify_iota(struct arena *a, const struct hlo_instruction *i, struct diag *d)
 {
     int64_t k = hlo_attr_int(i, HLO_ATTR_iota_dimension);
+    if (i->shape->type == HLO_PRED)
+        return fail(d, "the result has shape %s; numbers are counted, not pred", hlo_shape_text(a, i->shape));
     return (hlo_is_array(i->shape) && k >= 0 && k < i->shape->rank) ||
            fail(d, "iota_dimension is %lld in a result of shape %s", (long long)k, hlo_shape_text(a, i->shape));
 }
