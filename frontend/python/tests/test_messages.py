@@ -448,6 +448,8 @@ class Messages(Case):
             self.close(squares, 1 + x.T @ x)
 
     def test_names(self) -> None:
+        self.told(r"nl.concatenate: the interface has no such name; assign the parts to a tile", lambda x: nl.concatenate([nl.load(x)] * 2, axis=1), f32(8, 4))
+        self.told(r"nl.clip: the interface has no such name; write nl.minimum", lambda x: nl.clip(nl.load(x), 0, 1), f32(8, 4))
         self.told(r"nl.sqare: the interface has no such name; is nl.square meant\?", lambda x: nl.sqare(nl.load(x)), f32(8, 4))
         self.told(r"nisa.tensor_tensr: .*is nisa.tensor_tensor meant", lambda x: nisa.tensor_tensr(nl.load(x), nl.load(x), nl.add), f32(8, 4))
         for module in (nl, nisa, nisa06):

@@ -15,6 +15,8 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ._absent import WRITTEN_AS
+
 _HERE = __file__.rsplit("/", 1)[0]
 _NUMPY = (os.path.dirname(np.__file__), "<__array_function__ internals>")  # the second before NumPy 1.25
 _BETWEEN = (_HERE,) + _NUMPY  # np.sum(tile) comes back here
@@ -138,7 +140,9 @@ def module_names(module: str, api: str) -> Callable[[str], Any]:
             raise AttributeError("module %r has no attribute %r" % (module, name))
         known = [n for n in vars(sys.modules[module]) if not n.startswith("_")]
         near = difflib.get_close_matches(name, known, 1)
-        raise error(None, "%s.%s: the interface has no such name%s" % (api, name, "; is %s.%s meant?" % (api, near[0]) if near else ""), NkiNameError)
+        way = WRITTEN_AS.get(name) if api == "nl" else None
+        hint = "; " + way if way else "; is %s.%s meant?" % (api, near[0]) if near else ""
+        raise error(None, "%s.%s: the interface has no such name%s" % (api, name, hint), NkiNameError)
 
     return missing
 
