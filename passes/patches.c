@@ -39,6 +39,9 @@ static bool steps_over(const struct node *n)
             attr_int_at(&n->attrs, "dilations", i, 1) != 1 || attr_int_at(&n->attrs, "lhs_dilation", i, 1) != 1 ||
             x->dims[i + 2] != y->dims[i + 2] * w->dims[i + 2])
             return false;
+    for (int i = 0; i < 4; i++) /* one side may be padded as much as the other one is cropped */
+        if (attr_int_at(&n->attrs, "pads", i, 0))
+            return false;
     return true;
 }
 
