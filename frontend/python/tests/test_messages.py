@@ -598,6 +598,8 @@ class Messages(Case):
     def test_misspelt_arguments(self) -> None:
         with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.exp has no argument 'masks', it has no effect; is 'mask' meant\?"):
             nki.jit(lambda x: nl.exp(nl.load(x), masks=None))(f32(8, 4))
+        with self.assertWarnsRegex(UserWarning, r"test_messages.py:\d+: nl.maximum has no argument 'axis', it has no effect$"):
+            nki.jit(lambda x: nl.maximum(nl.load(x), 0.0, axis=1))(f32(8, 4))
         with self.assertWarnsRegex(UserWarning, r"nisa.tensor_scalar has no argument 'reverse'"):
             nki.jit(lambda x: nisa.tensor_scalar(nl.load(x), np.add, 1.0, reverse=True))(f32(8, 4))
         with warnings.catch_warnings():

@@ -22,6 +22,7 @@ _HINTS = frozenset((
     "buffer", "show_compiler_tb", "data_type", "axis", "tensor",
 ))
 _OF_BETA1 = frozenset(("mask", "dtype"))  # nki 0.6 has views and the destination's type instead
+_OF_REDUCTIONS = frozenset(("axis", "keepdims"))  # of no meaning to what is computed element by element
 _ABSENT = object()
 
 
@@ -30,7 +31,8 @@ def check_keywords(names: Dict[str, Any], module: str, prefix: str) -> None:
     for name, f in list(names.items()):
         if inspect.isfunction(f) and f.__module__.startswith("xcc.nki") and not name.startswith("_") and not hasattr(f, "__wrapped__") \
                 and not any(str(p.annotation).startswith("Callable") for p in inspect.signature(f).parameters.values()):
-            names[name] = checked(f, prefix, name, _HINTS - (_OF_BETA1 if module.endswith("v06.isa") else frozenset()))
+            none = _OF_BETA1 if module.endswith("v06.isa") else _OF_REDUCTIONS if module.endswith("_math") else frozenset()
+            names[name] = checked(f, prefix, name, _HINTS - none)
             first = next(iter(inspect.signature(f).parameters.values()), None)
             if module.endswith("v06.isa") and first is not None and first.name == "dst" and first.annotation == "_View":
                 names[name] = _written(names[name], name)
