@@ -24,10 +24,10 @@ function(package name section depends recommends description)
 endfunction()
 set(same "libxrt (= ${PROJECT_VERSION})")
 # Recommended: libraries that are loaded when a model or a file needs them.
-package(libxrt libs "" liblapacke "runtime for compiled machine learning models
+package(libxrt libs "" "liblapacke, libopenblas0-serial" "runtime for compiled machine learning models
  The library libxrt, its plugins, and xrun, which runs a model from the command line.")
 package(libxrt-dev libdevel "${same}" "" "development files of libxrt
  Headers, the static library, and files for pkg-config and CMake.")
-package(xcc devel "${same}" "libarchive13, liblapacke" "ahead-of-time compiler for machine learning models
+package(xcc devel "${same}" "libarchive13, liblapacke, libopenblas0-serial" "ahead-of-time compiler for machine learning models
  xcc compiles ONNX, StableHLO and HLO programs; xdump prints archives, xsim times them; libxcc is the compiler as a library.")
 include(CPack)

@@ -251,6 +251,9 @@ struct sized_outcome {
 static void run(struct model *m, const struct sized_case *s, const struct tensor *in, struct sized_outcome *o)
 {
     struct context *c = context_new(m, 1, &o->d);
+    static int runs;
+    if (c)
+        context_set_group(c, runs++ % 4 == 0 ? 0 : 1);
     o->ok = c != NULL;
     for (int i = 0, at = 0; o->ok && i < s->n; i++)
         if (!s->constant[i])

@@ -60,6 +60,8 @@ static bool read_symbols(struct def_json_reader *r)
                 s.name = json_read_text(&r->j, t->arena);
             else if (!strcmp(key, "runtime"))
                 s.runtime = json_read_bool(&r->j);
+            else if (!strcmp(key, "separable"))
+                s.separable = json_read_bool(&r->j);
             else if (strcmp(key, "most") != 0)
                 json_skip(&r->j);
             else if ((s.max = json_read_integer(&r->j)) < 1)

@@ -52,6 +52,8 @@ static void write_symbols(struct json_writer *w, const struct dim_table *t)
         json_put_text(w, "name", t->symbols[i].name);
         if (t->symbols[i].runtime)
             json_put_bool(w, "runtime", true);
+        if (t->symbols[i].separable)
+            json_put_bool(w, "separable", true);
         if (t->symbols[i].max)
             json_put_integer(w, "most", t->symbols[i].max);
         json_end(w, '}');

@@ -68,6 +68,9 @@ struct dim_symbol {
     const char *name; /* unique in the table */
     bool runtime;     /* defined by an operator while running, not by an input's dim */
     int64_t max;     /* inputs with a larger dim are refused; 0: no limit */
+    /* The first dim of some inputs and no other one of inputs; every result has its parts one after the other along its
+     * first dim, and each depends on that part of the inputs alone: see passes/separable.c. */
+    bool separable;
 };
 
 /*

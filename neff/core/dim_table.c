@@ -171,7 +171,7 @@ dim_t dim_intern(struct dim_table *t, int op, dim_t a, dim_t b, bool runtime)
 
 static dim_t add_symbol(struct dim_table *t, const char *name, bool runtime)
 {
-    dim_table_add_symbol(t, (struct dim_symbol){arena_strdup(t->arena, name), runtime, 0});
+    dim_table_add_symbol(t, (struct dim_symbol){.name = arena_strdup(t->arena, name), .runtime = runtime});
     return dim_intern(t, DIM_SYM, t->nsymbols - 1, 0, runtime);
 }
 

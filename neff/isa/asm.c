@@ -453,6 +453,7 @@ static void put_dims(struct asm_printer *r)
         put(r, "symbol ");
         put_text(r, t->symbols[i].name);
         put(r, t->symbols[i].runtime ? " runtime" : "");
+        put(r, t->symbols[i].separable ? " separable" : "");
         if (t->symbols[i].max)
             fprintf(r->out, " most %" PRId64, t->symbols[i].max);
         put(r, "\n");

@@ -15,7 +15,12 @@
 
 enum { KEY_PER_INPUT = 2 + MAX_RANK };
 
-static void make_key(const struct context *c, int64_t *key)
+size_t inputs_key_bytes(const struct context *c)
+{
+    return sizeof(int64_t) * KEY_PER_INPUT * (size_t)c->m->p->regions[0].nparams;
+}
+
+void inputs_key(const struct context *c, int64_t *key)
 {
     for (int i = 0; i < c->m->p->regions[0].nparams; i++, key += KEY_PER_INPUT) {
         const struct tensor *t = &c->input[i];
@@ -321,8 +326,8 @@ void forget_plans(struct context *c)
 
 bool bind_inputs(struct context *c, struct diag *d)
 {
-    size_t key_bytes = sizeof(int64_t) * KEY_PER_INPUT * (size_t)c->m->p->regions[0].nparams;
-    make_key(c, c->key);
+    size_t key_bytes = inputs_key_bytes(c);
+    inputs_key(c, c->key);
     if (c->now && !memcmp(c->now->key, c->key, key_bytes)) {
         c->now->used = ++c->clock;
         return true;

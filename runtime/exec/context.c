@@ -150,6 +150,23 @@ struct context *context_new(struct model *m, int threads, struct diag *d)
     return context_new_by(m, threads, NULL, d);
 }
 
+static void free_groups(struct context *c)
+{
+    struct batch_groups *g = c->groups;
+    for (int i = 0; g && g->whole && i < c->m->p->regions[0].nresults; i++)
+        tensor_free(&g->whole[i]);
+    for (int t = 0; g && g->alone && t < c->threads; t++)
+        context_free(g->alone[t]);
+    if (g) {
+        free(g->alone);
+        free(g->key);
+        free(g->inputs);
+        free(g->memory);
+        free(g->whole);
+    }
+    free(g);
+}
+
 void context_free(struct context *c)
 {
     if (!c)
@@ -174,6 +191,8 @@ void context_free(struct context *c)
         bound_free(c->bound[i]);
     if (USED(STATES))
         states_free(c);
+    if (USED(GROUPS))
+        free_groups(c);
     tensor_drop_spares(&c->spares);
     large_free(c->memory, c->memory_bytes);
     free(c->input);

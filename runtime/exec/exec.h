@@ -108,6 +108,10 @@ double context_estimate(const struct context *c);
  * neff/isa/program.h), whatever the kernels' rate. */
 void model_set_bf16_rate(struct model *m, int rate);
 
+/* For tests: batches are computed in groups of so many items (0: as sizes tell) where the program says that they may
+ * be. Before the first run. */
+void context_set_group(struct context *c, int64_t items);
+
 /* For tests: models made from now on run each engine's stream in a thread of its own, which waits
  * for the program's semaphores. Slow; results are the same. */
 void engine_threads_select(bool on);

@@ -278,6 +278,20 @@ static bool inputs_are_given(const struct program *p, struct diag *d)
     return p->nregions > 0 || fail(d, "no main program");
 }
 
+/* The separable symbol of a program that binds it and gives tensors; -1. */
+static int batch_symbol(const struct program *p)
+{
+    int symbol = 0;
+    while (symbol < p->dims.nsymbols && !p->dims.symbols[symbol].separable)
+        symbol++;
+    for (int i = 0; p->nregions && i < p->regions[0].nresults; i++) {
+        const struct type *t = &p->slots[p->regions[0].results[i]].type;
+        if (t->kind != VK_TENSOR || t->rank < 1 || t->dtype == DT_STR)
+            return -1;
+    }
+    return symbol < p->dims.nsymbols && !p->dims.symbols[symbol].max ? symbol : -1;
+}
+
 struct model *model_new(struct program *p, struct diag *d)
 {
     bool whole = program_make_constants(p, d) && inputs_are_given(p, d);
@@ -296,6 +310,7 @@ struct model *model_new(struct program *p, struct diag *d)
     if (p->nregions)
         find_definers(m, 0, ARENA_ARRAY(&scratch, bool, p->nregions));
     find_guards(m);
+    m->batch = USED(GROUPS) ? batch_symbol(p) : -1;
     find_deaths(m, &scratch);
     find_reads_of_calls(m);
     m->kernel_runtime = ARENA_ARRAY(&m->arena, bool, p->nkernels + 1);

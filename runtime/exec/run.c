@@ -683,13 +683,12 @@ static void begin_dynamic(struct context *c)
     c->values_stale = true;
 }
 
-static bool run_main(struct context *c, struct diag *d)
+bool run_main(struct context *c, struct diag *d)
 {
     c->ran = false;
     c->env.d = d;
     c->depth = 0;
     c->guards_due = false;
-    double start = c->profile ? profile_now(c->profile) : 0;
     if (!bind_inputs(c, d))
         return false;
     if (c->m->has_runtime)
@@ -703,16 +702,17 @@ static bool run_main(struct context *c, struct diag *d)
     if (USED(STATES))
         states_end(c);
     c->ran = true;
-    if (c->profile)
-        profile_run(c->profile, c->m->p, start);
     return true;
 }
 
-bool context_run(struct context *c, struct diag *d)
+bool run_limited(struct context *c, bool (*run)(struct context *c, struct diag *d), struct diag *d)
 {
     limits_start(c);
     struct tensor_spares *before = USED(CALLS) && c->m->has_runtime ? tensor_use_spares(&c->spares) : NULL;
-    bool ok = run_main(c, d) && limits_time(c, d);
+    double start = c->profile ? profile_now(c->profile) : 0;
+    bool ok = run(c, d) && limits_time(c, d);
+    if (ok && c->profile)
+        profile_run(c->profile, c->m->p, start);
     if (USED(CALLS) && c->m->has_runtime)
         tensor_use_spares(before);
     limits_end(c);

@@ -36,6 +36,7 @@ struct model {
     struct slot_list *kernel_symbols; /* per such kernel: the symbols that its shapes depend on */
     struct slot_list *guards;         /* per region: numbers of guards to be checked in runs */
     struct slot_list *region_symbols; /* per region: symbols that its slots bind */
+    int batch;                        /* symbol of the dim whose parts may be computed alone; -1 */
     int32_t *definer;                 /* per symbol: the dynamic slot whose dims bind it; -1 */
     struct slot_list *kernel_writes;  /* per kernel: dynamic slots it writes */
     struct slot_list
@@ -200,6 +201,16 @@ struct bound_state {
     bool gathered;       /* the output's dense copy is that of the last run */
 };
 
+/* Of a large batch that is computed group by group (groups.c). */
+struct batch_groups {
+    int64_t *key;  /* of the inputs that they are for */
+    int64_t batch; /* items */
+    int64_t most;  /* of a group; 0: all at once */
+    struct tensor *inputs, *whole; /* as set; all groups' results */
+    char **memory;                 /* the caller's, per output */
+    struct context **alone;        /* of one thread, one for each of the context's; NULL: none so far */
+};
+
 enum { MAX_BOUND = 8, MAX_DEPTH = 64 };
 
 struct context {
@@ -218,6 +229,9 @@ struct context {
     bool ran;
     struct bound_state *states; /* per state of the program; NULL: none is bound */
     int64_t *capacities;        /* 0: not bound */
+
+    struct batch_groups *groups; /* NULL: no large batch so far */
+    int64_t group;              /* items of one, for tests; 0: as sizes tell */
 
     struct bound *bound[MAX_BOUND], *now;
     int nbound;
@@ -259,6 +273,9 @@ struct context *context_make(struct model *m, int threads, const struct parallel
 
 /* bind.c: makes c->now the plan for the inputs that are set. */
 bool bind_inputs(struct context *c, struct diag *d);
+/* Their types and dims. */
+size_t inputs_key_bytes(const struct context *c);
+void inputs_key(const struct context *c, int64_t *key);
 /* Makes the plan of the first run now, memory included, and c->input what it is for, without data;
  * false when types do not tell. Open dimensions are taken to be 1; when they are not, that plan
  * goes. */
@@ -386,6 +403,10 @@ const struct tensor *state_output(const struct context *c, struct bound_state *s
 void states_free(struct context *c);
 
 /* run.c */
+/* The main program on the inputs that are set. */
+bool run_main(struct context *c, struct diag *d);
+/* `run` with the context's limits, and in its profile. */
+bool run_limited(struct context *c, bool (*run)(struct context *c, struct diag *d), struct diag *d);
 bool run_region(struct op_env *env, struct op_call *oc, int r, struct tensor *args, int nargs,
                 struct tensor *results, int nresults);
 void region_result_type(struct op_env *env, struct op_call *oc, int r, const struct type *params, int nparams,

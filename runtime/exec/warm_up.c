@@ -75,7 +75,7 @@ void warm_up(struct context *c)
         return;
     for (int i = 0; i < r->nparams; i++)
         c->input[i].data = arena_alloc(&zeros, tensor_bytes(&c->input[i]));
-    for (int i = ns < SHORT_NS ? SHORT_RUNS : 1; i > 0 && context_run(c, &ignored); i--)
+    for (int i = ns < SHORT_NS ? SHORT_RUNS : 1; i > 0 && run_limited(c, run_main, &ignored); i--)
         ;
     for (int i = 0; i < r->nparams; i++)
         c->slots[r->params[i]].kind = VK_NONE;

@@ -65,7 +65,7 @@ uint64_t fuzz_seed(const uint8_t *data, size_t size)
 }
 
 /* What one bit of a seed decides. */
-enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4, FAST_BF16 = 8 };
+enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4, FAST_BF16 = 8, GROUPED = 16 };
 
 /* Ones, or numbers that are often wrong, in the shape of a parameter; false when it is large or no tensor. */
 static bool fill(const struct type *t, struct tensor *out, uint64_t *seed, bool odd, struct diag *d)
@@ -125,6 +125,7 @@ void fuzz_run(struct program *p, uint64_t seed, struct diag *d)
         model_set_bf16_rate(m, seed & FAST_BF16 ? MAX_BF16_RATE : 1);
     struct context *c = m ? context_new(m, 1, d) : NULL;
     int n = m ? p->regions[0].nparams : 0, steps = MAX_STEPS;
+    bool grouped = seed & GROUPED;
     bool odd = seed & ODD_VALUES, bind = seed & BIND_STATES, twice = seed & RUN_TWICE;
     struct tensor *inputs = calloc((size_t)n + 1, sizeof *inputs);
     bool ok = c && inputs;
@@ -135,7 +136,10 @@ void fuzz_run(struct program *p, uint64_t seed, struct diag *d)
              context_set_input(c, i, &inputs[i], d);
     if (ok) { /* a launch may have many instances, and a loop many launches */
         context_set_limits(c, &(struct run_limits){MAX_STEPS, MAX_MEMORY, MAX_SECONDS});
-        context_watch(c, count_steps, &steps);
+        if (grouped) /* which a watched run is not */
+            context_set_group(c, 1);
+        else
+            context_watch(c, count_steps, &steps);
         if (context_run(c, d) && twice)
             context_run(c, d);
     }

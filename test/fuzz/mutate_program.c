@@ -431,6 +431,8 @@ static void mutate_expression(struct change *c)
     if (below(c, 8) == 0 && t->nsymbols) {
         struct dim_symbol *s = &t->symbols[below(c, t->nsymbols)];
         if (below(c, 2))
+            s->separable = !s->separable;
+        else if (below(c, 2))
             s->runtime = !s->runtime;
         else
             s->max = number(c, s->max);

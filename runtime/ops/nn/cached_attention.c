@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,6 +27,12 @@ static bool read_heads(struct heads *h, struct dim_table *t, const struct type *
     return true;
 }
 
+/* Columns of operand i are those of whole heads. */
+static bool are_whole_heads(struct infer *f, int i, int64_t heads, const char *what)
+{
+    return f->in[i].rank != 3 || require_multiple(f, f->in[i].dims[2], heads, named(what, i, 2));
+}
+
 bool infer_attention(struct infer *f)
 {
     struct heads q, k, v;
@@ -40,7 +47,9 @@ bool infer_attention(struct infer *f)
     }
     if (!read_heads(&q, f->dims, &f->in[Q], qh, f->d) ||
         !read_heads(&k, f->dims, &f->in[K], kvh, f->d) ||
-        !read_heads(&v, f->dims, &f->in[V], kvh, f->d))
+        !read_heads(&v, f->dims, &f->in[V], kvh, f->d) || !are_whole_heads(f, Q, qh, "columns and q_num_heads") ||
+        !are_whole_heads(f, K, kvh, "columns and kv_num_heads") ||
+        !are_whole_heads(f, V, kvh, "columns and kv_num_heads"))
         return false;
     dim_t total = past ? dim_add(f->dims, k.length, f->in[PAST_K].dims[2]) : k.length;
     if (f->in[Q].rank == 4)
