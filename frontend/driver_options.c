@@ -244,6 +244,8 @@ static const struct option rows[] = {
      set_cast_type, FOR_ALL},
     {"--keep-fp32", "GLOB", OPTION_CALL, 0, "but not these: node names, or op:Type", add_keep,
      FOR_ALL},
+    {"--keep-tokens", NULL, OPTION_SWITCH, AT(import.keep_tokens),
+     "tokens that an HLO program takes or returns: bool[0], named !token0, ...", NULL, FOR_ALL},
     {"--kernels", "LIB.xasm", OPTION_CALL, 0,
      "kernels that the model calls: domain xcc.kernel, custom-call", add_kernels, FOR_ALL},
     {"--cast-budget", "R", OPTION_NUMBER, AT(cast_budget),

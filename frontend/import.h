@@ -28,6 +28,7 @@ struct import_options {
     int nshapes;
     const char *const *binds; /* --bind FILE: inputs that become constants (bind_parameters.h) */
     int nbinds;
+    bool keep_tokens; /* tokens of an HLO program are inputs and outputs too; else main has none */
     const struct kernel_library *kernels; /* of --kernels (kernel_library.h); NULL: none */
     struct custom_choice *custom; /* operators that the user brings; may be NULL */
     /* For tests, of ONNX models: has the last word on an input's type. May be NULL. */

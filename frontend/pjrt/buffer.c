@@ -27,9 +27,15 @@ int type_number(const char *name)
     return 0;
 }
 
+size_t element_bytes(int type)
+{
+    const char *name = type_name(type);
+    return name ? xrt_dtype_size(name) : 0;
+}
+
 bool tensor_bytes(int type, size_t rank, const int64_t *dims, size_t *bytes)
 {
-    *bytes = xrt_dtype_size(type_name(type));
+    *bytes = element_bytes(type);
     for (size_t i = 0; i < rank; i++)
         if (dims[i] < 0 || __builtin_mul_overflow(*bytes, (size_t)dims[i], bytes))
             return false;
@@ -165,7 +171,7 @@ struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct args_Client_BufferFro
         return pjrt_fail(PJRT_INVALID_ARGUMENT, "%zu strides for %zu dimensions",
                          a->num_byte_strides, a->num_dims);
     struct pjrt_storage *s = storage_new(bytes);
-    struct strided_buffer from = {a->num_dims, xrt_dtype_size(type_name(a->type)), a->dims,
+    struct strided_buffer from = {a->num_dims, element_bytes(a->type), a->dims,
                            a->byte_strides, true};
     if (s && strides && !is_dense(&from))
         copy_strided(&from, 0, s->data, (char *)(uintptr_t)a->data);
@@ -321,7 +327,7 @@ pjrt_Buffer_DecreaseExternalReferenceCount(struct args_Buffer_DecreaseExternalRe
 /* The strides of a host's array; false: it is dense and row-major. */
 static bool host_strides(const struct pjrt_buffer *b, const struct pjrt_layout *l, int64_t *strides)
 {
-    int64_t step = (int64_t)xrt_dtype_size(type_name(b->type));
+    int64_t step = (int64_t)element_bytes(b->type);
     if (!l)
         return false;
     if (l->kind == PJRT_LAYOUT_STRIDES) {
@@ -372,7 +378,7 @@ struct pjrt_error *pjrt_Buffer_ToHostBuffer(struct args_Buffer_ToHostBuffer *a)
     struct pjrt_storage *s = buffer_storage(b, false);
     if (!s)
         return gone();
-    struct strided_buffer to = {(size_t)b->rank, xrt_dtype_size(type_name(b->type)), b->dims, strides,
+    struct strided_buffer to = {(size_t)b->rank, element_bytes(b->type), b->dims, strides,
                          false};
     if (host_strides(b, a->host_layout, strides) && !is_dense(&to))
         copy_strided(&to, 0, s->data, a->dst);

@@ -38,9 +38,25 @@ static void executable_release(struct pjrt_executable *e)
     free(e);
 }
 
+/* The compiler, told to keep tokens, gives such names to nothing else. */
+static bool is_token(const struct xrt_info *i)
+{
+    return i->rank == 1 && !i->dims[0] && !strcmp(i->dtype, "bool") && !strncmp(i->name, "!token", 6);
+}
+
+static size_t rank_of(const struct xrt_info *i)
+{
+    return is_token(i) || i->rank < 0 ? 0 : (size_t)i->rank;
+}
+
 /* The type and shape of an input or output: static, as PJRT has them. */
 static struct pjrt_error *read_info(const struct xrt_info *i, int *type, size_t *bytes)
 {
+    if (is_token(i)) {
+        *type = PJRT_TOKEN;
+        *bytes = 0;
+        return NULL;
+    }
     *type = type_number(i->dtype);
     if (!*type || i->rank < 0 || !tensor_bytes(*type, (size_t)i->rank, i->dims, bytes))
         return pjrt_fail(PJRT_UNIMPLEMENTED, "'%s' is %s: PJRT needs arrays of fixed sizes", i->name,
@@ -52,8 +68,7 @@ static struct pjrt_error *describe(struct pjrt_executable *e)
 {
     size_t n = (size_t)e->ninputs + (size_t)e->noutputs, ranks = 0;
     for (int i = 0; i < e->noutputs; i++)
-        ranks += xrt_output_info(e->model, i)->rank > 0 ? (size_t)xrt_output_info(e->model, i)->rank
-                                                        : 0;
+        ranks += rank_of(xrt_output_info(e->model, i));
     e->input_types = calloc(n + 1, sizeof *e->input_types);
     e->donated = calloc(n + 1, sizeof *e->donated);
     e->input_bytes = calloc(n + 1, sizeof *e->input_bytes);
@@ -76,15 +91,15 @@ static struct pjrt_error *describe(struct pjrt_executable *e)
     for (int i = 0; i < e->noutputs && !failed; i++) {
         const struct xrt_info *info = xrt_output_info(e->model, i);
         failed = read_info(info, &e->output_types[i], &e->output_bytes[i]);
-        for (int d = 0; d < info->rank && !failed; d++)
+        e->output_ranks[i] = rank_of(info);
+        for (size_t d = 0; d < e->output_ranks[i] && !failed; d++)
             *dims++ = info->dims[d];
-        e->output_ranks[i] = (size_t)info->rank;
     }
     for (size_t i = 0; i < n; i++) {
         const struct xrt_info *info = i < (size_t)e->ninputs
                                           ? xrt_input_info(e->model, (int)i)
                                           : xrt_output_info(e->model, (int)i - e->ninputs);
-        e->orders[i] = failed ? NULL : order_of((size_t)info->rank);
+        e->orders[i] = failed ? NULL : order_of(rank_of(info));
         e->kinds[i] = kind;
         e->kind_sizes[i] = sizeof kind - 1;
     }
@@ -177,7 +192,7 @@ struct pjrt_error *pjrt_Client_Compile(struct args_Client_Compile *a)
     bool ok = e->code != NULL;
     if (ok) {
         memcpy(e->code, p->code, p->code_size);
-        ok = xcc_compile_memory(e->code, e->code_size, "program.mlirbc", "--auto-cast none",
+        ok = xcc_compile_memory(e->code, e->code_size, "program.mlirbc", "--auto-cast none --keep-tokens",
                                 &e->archive, NULL, NULL);
     }
     if (ok)

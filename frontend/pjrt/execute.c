@@ -41,6 +41,15 @@ struct execute_call {
     struct pjrt_storage **in, **out;
 };
 
+/* A token orders programs, which run one after another anyway: it has no content. JAX makes the first one of each kind
+ * of effect from an array of no elements. */
+static bool take_token(struct xrt_context *c, int i, const struct pjrt_buffer *b)
+{
+    static char nothing[PJRT_ALIGN];
+    struct xrt_tensor t = {.dtype = "bool", .rank = 1, .dims = {0}, .data = nothing};
+    return !b->size && xrt_set_input(c, i, &t);
+}
+
 static struct pjrt_error *take_inputs(struct execute_call *c, struct pjrt_buffer *const *args)
 {
     for (int i = 0; i < c->executable->ninputs; i++) {
@@ -48,6 +57,14 @@ static struct pjrt_error *take_inputs(struct execute_call *c, struct pjrt_buffer
         c->in[i] = buffer_storage(b, false);
         if (!c->in[i])
             return pjrt_fail(PJRT_INVALID_ARGUMENT, "argument %d has been deleted or donated", i);
+        if (c->executable->input_types[i] == PJRT_TOKEN) {
+            if (!take_token(c->context, i, b))
+                return pjrt_fail(PJRT_INVALID_ARGUMENT, "argument %d is an array of %zu bytes, expected a token", i,
+                                 b->size);
+            continue;
+        }
+        if (!type_name(b->type))
+            return pjrt_fail(PJRT_INVALID_ARGUMENT, "argument %d is a token, expected an array", i);
         struct xrt_tensor t = {.dtype = type_name(b->type), .rank = b->rank, .data = c->in[i]->data};
         for (int d = 0; d < b->rank; d++)
             t.dims[d] = b->dims[d];

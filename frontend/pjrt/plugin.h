@@ -17,6 +17,8 @@
 #include <stdatomic.h>
 
 enum { PJRT_ALIGN = 64 };
+/* The element type of tokens: buffers without dims and bytes. Archives have arrays of no elements in their places. */
+enum { PJRT_TOKEN = 23 };
 
 /* An entry that only fills in its results: the assignments to `a`, its arguments, with commas between. */
 #define ANSWER(name, ...)                                                                          \
@@ -105,6 +107,7 @@ struct pjrt_buffer *buffer_new(struct pjrt_client *c, int type, int rank, const 
 struct pjrt_storage *buffer_storage(struct pjrt_buffer *b, bool last);
 const char *type_name(int type); /* NULL: not an element type */
 int type_number(const char *name);
+size_t element_bytes(int type); /* 0: not an element type */
 /* Bytes of a tensor; false when there are too many. */
 bool tensor_bytes(int type, size_t rank, const int64_t *dims, size_t *bytes);
 

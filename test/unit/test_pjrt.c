@@ -214,6 +214,94 @@ static void saved_executables_are_archives(void **state)
     destroy_loaded(again);
 }
 
+static const char token_program[] =
+    "module @jit_f { func.func public @main(%t: !stablehlo.token, %a: tensor<2xf32> {jax.buffer_donor = true}, "
+    "%u: !stablehlo.token) -> (!stablehlo.token, tensor<2xf32>, !stablehlo.token) {\n"
+    "  %0 = stablehlo.add %a, %a : tensor<2xf32>\n"
+    "  %1 = stablehlo.after_all %t, %u : !stablehlo.token\n"
+    "  return %1, %0, %t : !stablehlo.token, tensor<2xf32>, !stablehlo.token } }\n";
+
+/* Tokens are results in their places: of a type of their own, without dims, in the device's memory. */
+static void check_token_results(struct pjrt_loaded *l)
+{
+    struct pjrt_executable *e = executable_of(l);
+    struct args_Executable_NumOutputs n = {.executable = e};
+    struct args_Executable_OutputElementTypes types = {.executable = e};
+    struct args_Executable_OutputDimensions dims = {.executable = e};
+    struct args_Executable_OutputMemoryKinds kinds = {.executable = e};
+    OK(Executable_NumOutputs, &n);
+    OK(Executable_OutputElementTypes, &types);
+    OK(Executable_OutputDimensions, &dims);
+    OK(Executable_OutputMemoryKinds, &kinds);
+    assert_true(n.num_outputs == 3 && types.num_output_types == 3 && dims.num_outputs == 3 && kinds.num_outputs == 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(types.output_types[i], i == 1 ? F32 : PJRT_TOKEN);
+        assert_int_equal(dims.dim_sizes[i], i == 1);
+        assert_memory_equal(kinds.memory_kinds[i], "device", kinds.memory_kind_sizes[i]);
+    }
+    assert_int_equal(dims.dims[0], 2);
+    destroy_executable(e);
+}
+
+/* The first tokens are arrays of nothing, as JAX has them; then the results of the run before. */
+static void check_token_run(struct pjrt_loaded *l)
+{
+    enum { BOOL = 1 };
+    const float a[] = {1, 2};
+    float x[2];
+    check_token_results(l);
+    struct pjrt_buffer *nothing = upload(a, BOOL, 1, (int64_t[]){0}, NULL),
+                       *array = upload(a, F32, 1, (int64_t[]){2}, NULL),
+                       *scalar = upload(a, F32, 0, NULL, NULL),
+                       *in[] = {nothing, array, nothing}, *out[3], *again[3];
+    assert_null(execute(l, 3, in, out));
+    assert_true(is_deleted(array) && !is_deleted(nothing)); /* the donated one */
+    expect_refusal(execute(l, 3, (struct pjrt_buffer *[]){nothing, out[0], nothing}, again), PJRT_INVALID_ARGUMENT,
+                   "argument 1 is a token, expected an array");
+    expect_refusal(execute(l, 3, (struct pjrt_buffer *[]){out[0], out[1], scalar}, again), PJRT_INVALID_ARGUMENT,
+                   "argument 2 is an array of 4 bytes, expected a token");
+    assert_null(execute(l, 3, out, again));
+    download(again[1], x, sizeof x);
+    assert_true(x[0] == 4 && x[1] == 8);
+    for (int i = 0; i < 3; i += 2) {
+        struct args_Buffer_CopyToMemory copy = {.buffer = again[i]};
+        struct args_Buffer_ElementType type = {.buffer = again[i]};
+        struct args_Buffer_Dimensions dims = {.buffer = again[i]};
+        OK(Buffer_ElementType, &type);
+        OK(Buffer_Dimensions, &dims);
+        assert_true(type.type == PJRT_TOKEN && dims.num_dims == 0);
+        download(again[i], x, 0);
+        OK(Buffer_CopyToMemory, &copy);
+        destroy_buffer(copy.dst_buffer);
+    }
+    for (int i = 0; i < 3; i++) {
+        destroy_buffer(out[i]);
+        destroy_buffer(again[i]);
+    }
+    destroy_buffer(nothing);
+    destroy_buffer(array);
+    destroy_buffer(scalar);
+}
+
+static void tokens_are_arguments_and_results(void **state)
+{
+    struct pjrt_loaded *l;
+    assert_null(compile(token_program, &l));
+    check_token_run(l);
+    struct pjrt_executable *e = executable_of(l);
+    struct args_Executable_Serialize s = {.executable = e};
+    OK(Executable_Serialize, &s);
+    struct args_Executable_DeserializeAndLoad d = {
+        .client = client, .serialized_executable = s.serialized_bytes,
+        .serialized_executable_size = s.serialized_bytes_size};
+    OK(Executable_DeserializeAndLoad, &d);
+    s.serialized_executable_deleter(s.serialized_executable);
+    destroy_executable(e);
+    destroy_loaded(l);
+    check_token_run(d.loaded_executable);
+    destroy_loaded(d.loaded_executable);
+}
+
 static void buffers_are_copied(void **state)
 {
     /* columns of a matrix, taken as rows: strides of a transposed array, and one backwards */
@@ -437,6 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_a_program),
         cmocka_unit_test(saved_executables_are_archives),
+        cmocka_unit_test(tokens_are_arguments_and_results),
         cmocka_unit_test(buffers_are_copied),
         cmocka_unit_test(lent_memory_is_given_back),
         cmocka_unit_test(refusals_say_why),

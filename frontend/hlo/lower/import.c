@@ -203,7 +203,7 @@ bool hlo_inline(struct hlo_lower *l, const struct hlo_computation *c, const stru
     return import_body(l->im, l->b->r, c, args, l->vectors, result);
 }
 
-static void end_region(struct graph *g, struct region *r, const struct leaves *results)
+void hlo_end_region(struct graph *g, struct region *r, const struct leaves *results)
 {
     node_append(r, node_new(g, OP_return, results->v, results->count, 0, ""));
 }
@@ -226,7 +226,7 @@ bool hlo_region(struct hlo_lower *l, const struct hlo_computation *c, struct reg
     }
     if (!import_body(im, r, c, args, vectors, &result))
         return false;
-    end_region(l->b->g, r, &result);
+    hlo_end_region(l->b->g, r, &result);
     return true;
 }
 
@@ -277,8 +277,5 @@ struct value *hlo_constant(struct hlo_lower *l, const struct hlo_literal *litera
 
 bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results)
 {
-    if (!import_body(im, im->g->main, im->m->entry, args, false, results))
-        return false;
-    end_region(im->g, im->g->main, results);
-    return true;
+    return import_body(im, im->g->main, im->m->entry, args, false, results);
 }

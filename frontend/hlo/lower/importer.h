@@ -23,13 +23,14 @@ struct hlo_importer {
     const struct computation_frame *frame; /* the computation at work (import.c) */
     int64_t instructions, max; /* lowered so far; how many may be */
     int depth, placed;    /* placed: the failure's text names its instruction */
+    struct value *token;  /* what stands for tokens among the results; NULL: nothing does */
 };
 
 /* Which instructions of a computation its root needs. */
 const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c);
-/* import.c: the module's entry computation, on its parameters' leaves, as g->main with its return.
- */
+/* import.c: the module's entry computation, on its parameters' leaves, as g->main without its return; and a return. */
 bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results);
+void hlo_end_region(struct graph *g, struct region *r, const struct leaves *result);
 /* Makes bounded dims unbounded ones, which are known while running. bounded.c */
 void hlo_unbound(struct hlo_module *m);
 /* The bounds of a parameter's dims: they hold for sizes that are known, and are guards of others. */

@@ -81,36 +81,119 @@ static bool bind_shape(struct hlo_importer *im, const char *name, struct type *t
     return true;
 }
 
-static bool import_parameters(struct hlo_importer *im, struct leaves *args)
+/* ---- tokens: arrays of no elements, where the caller counts them among inputs and outputs ---- */
+
+static bool keeps_tokens(const struct hlo_importer *im)
+{
+    return im->options && im->options->keep_tokens;
+}
+
+static struct type token_type(void)
+{
+    return type_tensor(DT_BOOL, 1, (dim_t[]){0});
+}
+
+/* A name that nothing in a program has: '!' is part of none. */
+static const char *token_name(struct hlo_importer *im, int place)
+{
+    return arena_printf(&im->g->arena, "!token%d", place);
+}
+
+/* How many inputs or outputs of the graph a shape stands for. */
+static int place_count(const struct hlo_importer *im, const struct hlo_shape *s)
+{
+    int n = 0;
+    if (s->type == HLO_TOKEN)
+        return keeps_tokens(im);
+    if (s->type != HLO_TUPLE)
+        return 1;
+    for (int k = 0; k < s->count; k++)
+        n += place_count(im, s->elements[k]);
+    return n;
+}
+
+/* Copies results to `out`, with the token between them; gives the next place. */
+static int place_results(struct hlo_importer *im, const struct hlo_shape *s, struct value **out,
+                         struct value *const **from)
+{
+    int n = 0;
+    if (s->type == HLO_TOKEN)
+        out[n++] = im->token;
+    else if (s->type != HLO_TUPLE)
+        out[n++] = *(*from)++;
+    else
+        for (int k = 0; k < s->count; k++)
+            n += place_results(im, s->elements[k], out + n, from);
+    return n;
+}
+
+/* Puts what stands for tokens between the results' arrays, where the caller counts them. */
+static void place_tokens(struct hlo_importer *im, const struct hlo_shape *s, struct leaves *results)
+{
+    int n = place_count(im, s);
+    if (n == hlo_leaf_count(s))
+        return;
+    static char nothing[16];
+    struct tensor t = tensor_view(DT_BOOL, 1, (int64_t[]){0}, nothing);
+    struct value *const *from = results->v;
+    im->token = constant_new(im->g, &t, NULL);
+    results->v = ARENA_ARRAY(&im->arena, struct value *, n);
+    results->count = place_results(im, s, results->v, &from);
+}
+
+/* ---- parameters and results ---- */
+
+/* Leaf number to->count of parameter k as the next input. */
+static bool import_array(struct hlo_importer *im, int k, struct leaves *to)
 {
     static const char *const keys[] = {"neff_input_name", "neff_input_names", NULL};
-    const struct hlo_computation *c = im->m->entry;
+    const struct hlo_instruction *p = im->m->entry->parameters[k];
     struct arena *a = &im->g->arena;
+    int j = to->count;
+    const struct hlo_shape *s = hlo_leaf(p->shape, j);
+    struct type t = hlo_type_of(s);
+    const char *names = pair_text(p, keys), *name = listed(a, names, j);
+    if (s->rank > MAX_RANK)
+        return fail(im->d, "parameter '%s' has %d dimensions, expected at most %d", p->name, s->rank, MAX_RANK);
+    if (!name)
+        name = hlo_leaf_count(p->shape) == 1 ? arena_strdup(a, p->name) : arena_printf(a, "%s.%d", p->name, j);
+    if (names && taken(im, name, im->g->main->nparams))
+        name = arena_printf(a, "%s.%d", name, k);
+    for (int r = 0; r < t.rank; r++)
+        if (t.dims[r] == HLO_UNBOUNDED)
+            t.dims[r] = dim_symbol(&im->g->dims, size_name(im, p, name, r));
+    struct type stated = hlo_type_of(s);
+    if (!bind_shape(im, name, &t, &stated) || !hlo_guard_bounds(im, s, &t, name))
+        return false;
+    to->v[to->count++] = region_add_param(im->g->main, &t, name);
+    return true;
+}
+
+/* The inputs that a part s of parameter k stands for. */
+static bool import_part(struct hlo_importer *im, int k, const struct hlo_shape *s, struct leaves *to)
+{
+    if (s->type == HLO_TOKEN) {
+        struct type t = token_type();
+        if (keeps_tokens(im))
+            region_add_param(im->g->main, &t, token_name(im, im->g->main->nparams));
+        return true;
+    }
+    if (s->type != HLO_TUPLE)
+        return import_array(im, k, to);
+    for (int e = 0; e < s->count; e++)
+        if (!import_part(im, k, s->elements[e], to))
+            return false;
+    return true;
+}
+
+static bool import_parameters(struct hlo_importer *im, struct leaves *args)
+{
+    const struct hlo_computation *c = im->m->entry;
     for (int k = 0; k < c->parameter_count; k++) {
-        const struct hlo_instruction *p = c->parameters[k];
-        const char *names = pair_text(p, keys);
-        args[k].count = hlo_leaf_count(p->shape);
-        args[k].v = ARENA_ARRAY(&im->arena, struct value *, args[k].count + 1);
-        for (int j = 0; j < args[k].count; j++) {
-            const struct hlo_shape *s = hlo_leaf(p->shape, j);
-            struct type t = hlo_type_of(s);
-            const char *name = listed(a, names, j);
-            if (s->rank > MAX_RANK)
-                return fail(im->d, "parameter '%s' has %d dimensions, expected at most %d", p->name,
-                            s->rank, MAX_RANK);
-            if (!name)
-                name = args[k].count == 1 ? arena_strdup(a, p->name)
-                                          : arena_printf(a, "%s.%d", p->name, j);
-            if (names && taken(im, name, im->g->main->nparams))
-                name = arena_printf(a, "%s.%d", name, k);
-            for (int r = 0; r < t.rank; r++)
-                if (t.dims[r] == HLO_UNBOUNDED)
-                    t.dims[r] = dim_symbol(&im->g->dims, size_name(im, p, name, r));
-            struct type stated = hlo_type_of(s);
-            if (!bind_shape(im, name, &t, &stated) || !hlo_guard_bounds(im, s, &t, name))
-                return false;
-            args[k].v[j] = region_add_param(im->g->main, &t, name);
-        }
+        const struct hlo_shape *s = c->parameters[k]->shape;
+        args[k].v = ARENA_ARRAY(&im->arena, struct value *, hlo_leaf_count(s) + 1);
+        if (!import_part(im, k, s, &args[k]))
+            return false;
     }
     return true;
 }
@@ -123,8 +206,12 @@ static void name_outputs(struct hlo_importer *im, const struct leaves *result)
     struct graph *g = im->g;
     g->noutputs = result->count;
     g->output_names = ARENA_ARRAY(&g->arena, const char *, result->count + 1);
-    for (int k = 0; k < result->count; k++) {
-        const char *name = listed(&g->arena, names, k);
+    for (int k = 0, array = 0; k < result->count; k++) {
+        if (im->token && result->v[k] == im->token) {
+            g->output_names[k] = token_name(im, k);
+            continue;
+        }
+        const char *name = listed(&g->arena, names, array++);
         if (!name && result->count == 1)
             name = arena_strdup(&g->arena, root->opcode == HLO_OP_TUPLE && root->operand_count
                                                ? root->operands[0]->name
@@ -148,28 +235,29 @@ static void remove_unused(struct region *r)
     }
 }
 
-/* Leaf number of an index into a tuple shape; -1 when there is no such array. */
-static int leaf_at(const struct hlo_shape *s, struct hlo_ints index)
+/* Input or output number of an index into a tuple shape; -1 when there is no such array. */
+static int place_at(const struct hlo_importer *im, const struct hlo_shape *s, struct hlo_ints index)
 {
     int at = 0;
     for (int k = 0; k < index.count; k++) {
         if (s->type != HLO_TUPLE || index.v[k] < 0 || index.v[k] >= s->count)
             return -1;
         for (int e = 0; e < index.v[k]; e++)
-            at += hlo_leaf_count(s->elements[e]);
+            at += place_count(im, s->elements[e]);
         s = s->elements[index.v[k]];
     }
     return hlo_is_array(s) ? at : -1;
 }
 
 /* Number of the graph's input that is part `index` of a parameter; -1 when there is none. */
-static int input_leaf(const struct hlo_computation *c, const struct hlo_alias *a)
+static int input_at(const struct hlo_importer *im, const struct hlo_alias *a)
 {
+    const struct hlo_computation *c = im->m->entry;
     if (a->parameter < 0 || a->parameter >= c->parameter_count)
         return -1;
-    int input = leaf_at(c->parameters[a->parameter]->shape, a->index);
+    int input = place_at(im, c->parameters[a->parameter]->shape, a->index);
     for (int p = 0; input >= 0 && p < a->parameter; p++)
-        input += hlo_leaf_count(c->parameters[p]->shape);
+        input += place_count(im, c->parameters[p]->shape);
     return input;
 }
 
@@ -181,7 +269,7 @@ static void record_donors(struct hlo_importer *im)
     bool *donated = NULL;
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < lists[i]->count; k++) {
-            int input = input_leaf(im->m->entry, &lists[i]->v[k]);
+            int input = input_at(im, &lists[i]->v[k]);
             if (input < 0 || input >= n)
                 continue;
             if (!donated)
@@ -198,7 +286,7 @@ static void record_aliases(struct hlo_importer *im)
     struct io_alias *list = ARENA_ARRAY(&im->g->arena, struct io_alias, from->count + 1);
     for (int k = 0; k < from->count; k++) {
         const struct hlo_alias *a = &from->v[k];
-        int output = leaf_at(c->root->shape, a->output), input = input_leaf(c, a);
+        int output = place_at(im, c->root->shape, a->output), input = input_at(im, a);
         if (output >= 0 && input >= 0)
             list[im->g->naliases++] = (struct io_alias){output, input, a->must};
     }
@@ -215,6 +303,8 @@ static bool import_module(struct hlo_importer *im)
     if (!hlo_check_supported(im) || !import_parameters(im, args) ||
         !hlo_import_entry(im, args, &result))
         return false;
+    place_tokens(im, c->root->shape, &result);
+    hlo_end_region(im->g, im->g->main, &result);
     remove_unused(im->g->main);
     record_aliases(im);
     record_donors(im);

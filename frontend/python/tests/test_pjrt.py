@@ -101,6 +101,22 @@ class Pjrt(unittest.TestCase):
         with self.assertRaises((RuntimeError, ValueError)):
             f(a, b)
 
+    def test_tokens(self):
+        from jax._src import core
+
+        token = jax.jit(jax.lax.create_token)(1.0)
+        self.assertIsInstance(token, core.Token)
+        f = jax.jit(lambda t, a, u: (jax.lax.after_all(t, u), a * 2, t, a + 1))
+        first = f(jax.lax.create_token(), jnp.ones(3), token)
+        t, a, u, b = f(*first[:3])
+        self.assertIsInstance(t, core.Token)
+        self.assertIsInstance(u, core.Token)
+        t.block_until_ready()
+        np.testing.assert_array_equal(a, 4)
+        np.testing.assert_array_equal(b, 3)
+        with self.assertRaisesRegex(RuntimeError, "Cannot convert a token-shape buffer to a numpy array"):
+            t._buf._value
+
     def test_dlpack_and_numpy(self):
         a = jnp.arange(12.0).reshape(3, 4)
         view = np.asarray(a)
