@@ -8,6 +8,7 @@ import unittest
 
 os.environ["JAX_PLATFORMS"] = "xcc,cpu"  # the first is the default
 HERE = os.path.dirname(os.path.abspath(__file__))
+JAX_TESTS = os.path.join(HERE, "..", "..", "..", "scripts", "jax-tests")
 sys.path.insert(0, os.path.dirname(HERE))
 
 import numpy as np
@@ -216,6 +217,19 @@ class Pjrt(unittest.TestCase):
         [t.start() for t in threads]
         [t.join() for t in threads]
         self.assertEqual(wrong, [])
+
+    @unittest.skipUnless(os.path.exists(JAX_TESTS) and installed("absl"), "scripts/jax-tests runs JAX's tests, which need absl")
+    def test_files_of_tests_that_cannot_be_imported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("odd", "import no_such_module\n"), ("fine", "from jax._src import test_util\n\n\nclass T(test_util.JaxTestCase):\n    def test_it(self):\n        pass\n")):
+                with open(os.path.join(folder, name + "_test.py"), "w") as f:
+                    f.write(text)
+            environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.path.dirname(HERE), os.environ.get("PYTHONPATH", "")]))
+            ran = subprocess.run([sys.executable, JAX_TESTS, "--keep", folder, "--tests", folder, "odd_test.py", "fine_test.py"], env=environment,
+                                 stdout=subprocess.PIPE, text=True)
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertRegex(ran.stdout, "odd_test.py: no test runs on xcc .*No module named 'no_such_module'")
+        self.assertIn("fine_test.py: 1 of 1 that the CPU passes", ran.stdout)
 
     @unittest.skipUnless(installed("flax", "optax"), "Flax and Optax are not installed")
     def test_training(self):
