@@ -321,6 +321,20 @@ case('MeanVarianceNormalization_large',[h.make_node('MeanVarianceNormalization',
 case('GRU_lengths',[h.make_node('GRU',['x','w','r','','l'],['y','z'],hidden_size=4,direction='bidirectional')],{'x':f32(5,3,2),'l':np.array([5,0,3],np.int32)},['y','z'],opsets=(('',14),),
      inits=[nh.from_array(f32(2,12,2),'w'),nh.from_array(f32(2,12,4),'r')])
 
+# ---- recurrent layers: peepholes, and nets of tanh of one unit to several parts of weights ----
+rng=np.random.default_rng(59)
+def layer(name,op,gates,hidden,inputs,steps,batch,directions=1,ins='',more=(),feeds={},**k): # ins: names of operands 3 and up
+    way={} if directions==1 else {'direction':'bidirectional'}
+    of={'w':f32(directions,gates*hidden,inputs)*.3,'r':f32(directions,gates*hidden,hidden)*.3,'b':f32(directions,2*gates*hidden)*.3,'p':f32(directions,3*hidden)*.5}
+    outs=['y','h','c'][:3 if op=='LSTM' else 2]
+    case(name,[h.make_node(op,['x','w','r']+[i if i!='-' else '' for i in ins],outs,hidden_size=hidden,**way,**k)],{'x':f32(steps,batch,inputs),**feeds},outs,opsets=(('',14),),
+         inits=[nh.from_array(of[i],i) for i in 'wrbp' if i in 'wr' or i in ins])
+layer('LSTM_peepholes','LSTM',4,25,9,7,1,ins='b-ijp',feeds={'i':f32(1,1,25),'j':f32(1,1,25)})
+layer('LSTM_peepholes_directions','LSTM',4,17,6,6,5,2,ins='bl--p',feeds={'l':np.array([6,0,3,5,1],np.int32)})
+layer('LSTM_peepholes_relu','LSTM',4,5,3,5,2,2,ins='-l--p',feeds={'l':np.array([5,2],np.int32)},activations=['Sigmoid','Relu','Tanh']*2)
+layer('RNN_wide','RNN',1,150,8,5,3,2,ins='bli',feeds={'l':np.array([5,2,1],np.int32),'i':f32(2,3,150)})
+layer('RNN_narrow','RNN',1,3,4,6,1,ins='b')
+
 # ---- gates, normalisations of parts of a row, and others of com.microsoft ----
 rng=np.random.default_rng(18)
 case('ScaledSiLU',[M('ScaledSiLU',['x'],['y'],alpha=1.7),M('ScaledSiLU',['x','s'],['z'])],{'x':f32(3,7),'s':np.array(-.6,np.float16)},['y','z'],opsets=MS)

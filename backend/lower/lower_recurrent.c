@@ -1,7 +1,7 @@
 /*
  * Recurrent layers: lstm, gru and rnn with constant weights.
  *
- * Of sigmoid and tanh, an lstm or a gru whose reset follows the product is one kernel: its
+ * Of sigmoid and tanh, an lstm, an rnn or a gru whose reset follows the product is one kernel: its
  * instances, directions and tiles of the batch, have one instruction each, which projects the input
  * and steps through time, with the state in a tile. Others are composed (recurrent_composed.c).
  */
@@ -80,8 +80,10 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     v->w = constant_f32(l, n, 1, 3), v->r = constant_of(l, n, 2, 3),
     v->bias = constant_f32(l, n, 3, 2);
     const struct type *x = &v->x->type;
+    if (n->op == OP_lstm)
+        v->peepholes = constant_f32(l, n, 7, 2);
     if (!has_layout(l, v->x) || x->dtype != DT_F32 || x->rank != 3 || !v->w || !v->r ||
-        (!v->bias && !absent(l, n, 3)) || !absent(l, n, 7) ||
+        (!v->bias && !absent(l, n, 3)) || (!v->peepholes && !absent(l, n, 7)) ||
         isfinite(attr_float(&n->attrs, "clip", INFINITY)) || attr_int(&n->attrs, "input_forget", 0))
         return false;
     v->directions = attr_is(&n->attrs, "direction", "bidirectional") ? 2 : 1;
@@ -96,7 +98,8 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
     if (v->hidden < 1 || v->inputs < 1 || x->dims[2] != v->inputs ||
         v->w->dims[0] != v->directions || v->r->dims[0] != v->directions ||
         v->w->dims[1] != v->width || v->r->dims[1] != v->width || (v->state_scales && scales < v->directions) ||
-        (v->bias && (v->bias->dims[0] != v->directions || v->bias->dims[1] != 2 * v->width)))
+        (v->bias && (v->bias->dims[0] != v->directions || v->bias->dims[1] != 2 * v->width)) ||
+        (v->peepholes && (v->peepholes->dims[0] != v->directions || v->peepholes->dims[1] != PEEPHOLES * v->hidden)))
         return false;
     for (int i = 0; i < n->nout; i++)
         if (n->out[i]->uses && !has_layout(l, n->out[i]))
@@ -137,21 +140,21 @@ static struct sequence_place result_place(struct lowering *l, const struct recur
 
 /* ---- as one instruction ---- */
 
-enum { UNITS = 16, BIASES = 4 }; /* hidden units of a part of the weights; see isa.def */
+enum { UNITS = 16, BIASES = 4 }; /* hidden units of a part of the weights, times 4 of an RNN; see isa.def */
 
 static bool is_one_instruction(const struct recurrent *v)
 {
-    return (v->cell->op == OP_lstm || (v->cell->op == OP_gru && v->reset_after)) &&
+    return (v->cell->op != OP_gru || v->reset_after) && !(v->peepholes && v->round_state) &&
            !memcmp(v->function, v->cell->functions, sizeof v->function);
 }
 
 static int biases(const struct recurrent *v)
 {
-    return v->state_scales ? BIASES + 1 : BIASES;
+    return BIASES + (v->state_scales ? 1 : v->peepholes ? PEEPHOLES : 0);
 }
 
 /* (direction, gate, hidden): both biases, but of the product that a gru resets, whose own is the
- * fourth; then what multiplies the rounded state, where anything does. */
+ * fourth; then what multiplies the rounded state, where anything does, or the peepholes of in, out and forget. */
 static int joint_bias(struct lowering *l, const struct recurrent *v)
 {
     int64_t dims[3] = {v->directions, biases(v), v->hidden};
@@ -167,15 +170,28 @@ static int joint_bias(struct lowering *l, const struct recurrent *v)
         for (int64_t i = joint; i < v->width; i++)
             to[i + v->hidden] = r[i];
     }
+    int64_t peepholes = PEEPHOLES * v->hidden;
+    for (int64_t i = 0; v->peepholes && i < v->directions * peepholes; i++)
+        sum[(i / peepholes * dims[1] + BIASES) * v->hidden + i % peepholes] = ((const float *)v->peepholes->data)[i];
     struct tensor t = tensor_view(DT_F32, 3, dims, sum);
     return constant_slot(l, &t, NULL);
 }
 
+static int64_t part_units(const struct recurrent *v)
+{
+    return v->cell->op == OP_rnn ? 4 * UNITS : UNITS;
+}
+
+static int64_t part_count(const struct recurrent *v)
+{
+    return (v->hidden + part_units(v) - 1) / part_units(v);
+}
+
 struct parts {
-    int64_t directions, hidden, gates;
+    int64_t directions, hidden, gates, units; /* of a gate in a part */
 };
 
-/* Outs from `first` on, which lie part by part: out gate * UNITS + unit of a part. */
+/* Outs from `first` on, which lie part by part: out gate * units + unit of a part. */
 static void gather_part(const void *layout, const struct tensor *w, int64_t first, int64_t out_channels,
                         void *to)
 {
@@ -183,11 +199,11 @@ static void gather_part(const void *layout, const struct tensor *w, int64_t firs
     const char *from = w->data;
     char *y = to;
     size_t size = dtype_bytes(w->dtype);
-    int64_t start = first / (p->gates * UNITS) * UNITS, out = first % (p->gates * UNITS);
+    int64_t start = first / (p->gates * p->units) * p->units, out = first % (p->gates * p->units);
     for (int64_t d = 0; d < p->directions; d++)
         for (int64_t k = 0; k < p->hidden; k++)
             for (int64_t o = out; o < out + out_channels; o++) {
-                int64_t unit = start + o % UNITS, row = (d * p->gates + o / UNITS) * p->hidden;
+                int64_t unit = start + o % p->units, row = (d * p->gates + o / p->units) * p->hidden;
                 if (unit < p->hidden)
                     memcpy(y, from + (size_t)((row + unit) * p->hidden + k) * size, size);
                 else
@@ -199,11 +215,11 @@ static void gather_part(const void *layout, const struct tensor *w, int64_t firs
 static struct packed_weights pack_parts(struct lowering *l, const struct recurrent *v)
 {
     struct parts *p = ARENA_NEW(&l->g->arena, struct parts);
-    *p = (struct parts){v->directions, v->hidden, v->cell->gates};
+    *p = (struct parts){v->directions, v->hidden, v->cell->gates, part_units(v)};
     struct weight_source from = {
         .constant = outer_value(l, v->n->in[2]), .gather = gather_part, .layout = p};
-    return pack_constant(l, &from, v->directions, v->hidden, p->gates * UNITS,
-                         (v->hidden + UNITS - 1) / UNITS, "recurrent weights");
+    return pack_constant(l, &from, v->directions, v->hidden, p->gates * p->units,
+                         part_count(v), "recurrent weights");
 }
 
 /* All of them, (block, k, out), of the direction that a variable selects. */
@@ -276,7 +292,7 @@ static void emit_instruction(struct lowering *l, const struct instances *s, stru
             .x = at_place(s, &x, v->inputs),
             .input_weights =
                 whole_weights(l, &w, (v->width + w.width - 1) / w.width, s->var_direction),
-            .weights = whole_weights(l, &r, (v->hidden + UNITS - 1) / UNITS, s->var_direction),
+            .weights = whole_weights(l, &r, part_count(v), s->var_direction),
             .bias = bias,
             .lengths = lengths,
             .gates = v->cell->gates,
@@ -312,8 +328,8 @@ enum lowered lower_recurrent_layer(struct lowering *l, struct node *n)
     struct recurrent v = {0};
     if (n->op == OP_fused || !examine(l, n, &v) || (v.round_state && !is_one_instruction(&v))) {
         why(l->o, n, "tile.recurrent",
-            "only f32 layers with constant weights, without peepholes, clip or other activations "
-            "than sigmoid, tanh and relu have a tile program; it runs on GpSimd");
+            "only f32 layers with constant weights, without clip or other activations than "
+            "sigmoid, tanh and relu have a tile program; it runs on GpSimd");
         return DECLINED;
     }
     v.y.slot = -1;

@@ -1,6 +1,6 @@
 /*
  * Recurrent layers, what their two forms share: the node in plain terms, and where its tensors lie.
- * An lstm or gru of the usual functions is one instruction; what that does not take is composed of
+ * What has the usual functions is one instruction; what that does not take is composed of
  * general ones.
  */
 #ifndef BACKEND_RECURRENT_H
@@ -8,7 +8,7 @@
 
 #include "backend/lower/kernels.h"
 
-enum { BATCH_TILE = 16, MAX_FUNCTIONS = 3, MAX_STATES = 2 };
+enum { BATCH_TILE = 16, MAX_FUNCTIONS = 3, MAX_STATES = 2, PEEPHOLES = 3 };
 
 struct cell {
     enum op op;
@@ -27,7 +27,7 @@ struct recurrent {
     const struct cell *cell;
     const struct node *n;
     struct value *x, *lengths;
-    const struct tensor *w, *r, *bias;
+    const struct tensor *w, *r, *bias, *peepholes;
     enum op function[MAX_FUNCTIONS];
     int64_t directions, hidden, inputs, width; /* width: gates * hidden */
     bool reverse, by_batch, reset_after, round_state;
@@ -38,6 +38,7 @@ struct recurrent {
     /* Of the composed form. */
     struct sequence_place projected, mask;
     int reset_bias; /* slot (direction, hidden) or -1 */
+    struct sequence_place peephole; /* (direction, in or out or forget, hidden), if there are any */
 };
 
 static inline bool recurrent_result_wanted(const struct recurrent *v, int result)

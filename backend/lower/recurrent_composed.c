@@ -230,16 +230,38 @@ static void rnn_step(struct layer_builder *s)
     apply(s, s->v->function[0], state(s, s->h), gate(s, 0, 1));
 }
 
+/* Adds to a gate its peephole times the cell state. */
+static void peep(struct layer_builder *s, int which)
+{
+    struct sequence_place p = s->v->peephole;
+    p.start = which * s->v->hidden;
+    emit_copy(s->k, state(s, s->scratch), at_place(s, &p, -1, 1, s->v->hidden));
+    combine(s, OP_mul, state(s, s->scratch), state(s, s->scratch), state(s, s->c));
+    combine(s, OP_add, gate(s, which, 1), gate(s, which, 1), state(s, s->scratch));
+}
+
 static void lstm_step(struct layer_builder *s)
 {
     enum { IN, OUT, FORGET, CELL };
     const enum op *f = s->v->function;
+    bool peeps = s->v->peepholes != NULL;
     add_product(s, s->gates, s->v->width, 0, s->h, &s->r[0]);
-    apply(s, f[0], gate(s, IN, 3), gate(s, IN, 3));
+    if (peeps) {
+        peep(s, IN);
+        peep(s, FORGET);
+        apply(s, f[0], gate(s, IN, 1), gate(s, IN, 1));
+        apply(s, f[0], gate(s, FORGET, 1), gate(s, FORGET, 1));
+    } else {
+        apply(s, f[0], gate(s, IN, 3), gate(s, IN, 3));
+    }
     apply(s, f[1], gate(s, CELL, 1), gate(s, CELL, 1));
     combine(s, OP_mul, state(s, s->c), state(s, s->c), gate(s, FORGET, 1));
     combine(s, OP_mul, gate(s, CELL, 1), gate(s, CELL, 1), gate(s, IN, 1));
     combine(s, OP_add, state(s, s->c), state(s, s->c), gate(s, CELL, 1));
+    if (peeps) { /* of the new state */
+        peep(s, OUT);
+        apply(s, f[0], gate(s, OUT, 1), gate(s, OUT, 1));
+    }
     apply(s, f[2], state(s, s->scratch), state(s, s->c));
     combine(s, OP_mul, state(s, s->h), state(s, s->scratch), gate(s, OUT, 1));
 }
@@ -376,6 +398,9 @@ void compose_recurrence(struct lowering *l, struct recurrent *v)
     struct packed_weights w =
         pack_constant(l, &from, v->directions, v->inputs, v->width, 1, "input weights");
     int bias = bias_slot(l, v);
+    if (v->peepholes)
+        v->peephole = (struct sequence_place){.slot = constant_slot(l, v->peepholes, NULL),
+                                              .direction = PEEPHOLES * v->hidden};
     v->projected = temporary(l, v, DT_F32, v->width);
     struct sequence_place y = v->y;
     bool both = v->directions == 2 && y.slot >= 0;

@@ -358,7 +358,7 @@ static void add_cells(struct used *u, const struct insn *n)
     const char *type = n->ap[AP(recurrence, weights)].dtype == DT_BF16 ? "bf16" : "f32";
     dim_t gates = n->imm[IMM(recurrence, gates)].base;
     for (int known = 3; known <= 4; known++)
-        if (!dim_is_const(gates) || gates == known)
+        if (!dim_is_const(gates) || gates == known || (gates == 1 && known == 4)) /* an RNN shares an LSTM's products */
             use_add(u, "RECURRENT_%d_%s", known, type);
     if (x->rank != 3 || !dim_is_const(x->dim[1].count) || x->dim[1].count != 1)
         use_add(u, "RECURRENT_ROWS");

@@ -7,10 +7,11 @@
 #include <string.h>
 
 enum { CHUNK_ROWS = 64, MIN_TIMES = 8, MAX_SCRATCH = 1 << 28 };
-enum { LSTM = 4, GRU = 3 };
+enum { LSTM = 4, GRU = 3, RNN = 1, BIASES = 4, PEEPHOLES = 3 };
 
 struct recurrence {
     int gates, hidden, inputs, width; /* width: gates * hidden */
+    bool peeps;                       /* of an LSTM: has peepholes */
     bool rounded;                     /* of an LSTM: products take h rounded to 8 bits */
     int64_t times;                    /* projected at once */
     int64_t gates_bytes, state_bytes; /* scratch: projections, the rows' h */
@@ -56,7 +57,7 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
     bool bf16 = w->dtype == DT_BF16;
     bool rounded = NUMBER(i, recurrence, round_state) != 0;
     if (i->imm[IMM(recurrence, gates)].nterms || i->imm[IMM(recurrence, round_state)].nterms ||
-        (gates != LSTM && (gates != GRU || rounded)) ||
+        (gates != LSTM && ((gates != GRU && gates != RNN) || rounded)) ||
         !fits(i, AP(recurrence, state), 2, DT_F32) || !fits(i, AP(recurrence, x), 3, DT_F32) ||
         !fits(i, AP(recurrence, input_weights), 3, DT_F32) ||
         !fits(i, AP(recurrence, weights), 3, bf16 ? DT_BF16 : DT_F32) ||
@@ -66,8 +67,9 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
         (i->o[AP(recurrence, lengths)].mem && i->o[AP(recurrence, lengths)].dtype != DT_I32))
         return false;
     int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
-    int64_t parts = (hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
-    *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, rounded, 0, 0, 0};
+    int64_t units = gates == RNN ? RNN_UNITS : RECURRENT_UNITS, parts = (hidden + units - 1) / units;
+    bool peeps = gates == LSTM && !rounded && b->count[0] == BIASES + PEEPHOLES;
+    *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, peeps, rounded, 0, 0, 0};
     bool whole = !in->nclips && !w->nclips && !b->nclips;
     for (int n = 0; n < x->nclips; n++)
         whole &= x->clips[n].dim == 1;
@@ -80,8 +82,8 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
            in->count[2] < LIMIT && in->count[2] % 16 == 0 && in->count[0] < LIMIT &&
            in->count[0] * in->count[2] >= width && w->count[0] == parts &&
            w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
-           w->count[2] == gates * RECURRENT_UNITS && w->step[1] == w->count[2] &&
-           (b->count[0] == 4 || (rounded && b->count[0] == 5)) && b->step[0] == hidden &&
+           w->count[2] == gates * units && w->step[1] == w->count[2] &&
+           (b->count[0] == BIASES || peeps || (rounded && b->count[0] == BIASES + 1)) && b->step[0] == hidden &&
            (!i->o[AP(recurrence, lengths)].mem ||
             i->o[AP(recurrence, lengths)].count[0] == x->count[1]);
 }
@@ -195,6 +197,8 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
         .back = back,
         .factors = y->m->rounded ? y->factors + row : NULL,
     };
+    if (y->m->peeps)
+        s.peepholes = s.bias + BIASES * hidden;
     if (y->y)
         s.y = y->y + time * out->step[0] + row * out->step[1], s.y_pitch = out->step[1];
     y->me->k->recurrent(&s);
@@ -278,8 +282,8 @@ void exec_recurrence(struct worker *me, const struct bound_insn *i)
     y.rounded = (float *)(void *)(me->scratch + m->gates_bytes + 2 * m->state_bytes);
     y.factors = (float *)(void *)(me->scratch + m->gates_bytes + 3 * m->state_bytes);
     y.factor = 1;
-    if (i->o[AP(recurrence, bias)].count[0] > 4)
-        y.factor = ((const float *)operand_address(me, &i->o[AP(recurrence, bias)]))[4 * m->hidden];
+    if (m->rounded && i->o[AP(recurrence, bias)].count[0] > BIASES)
+        y.factor = ((const float *)operand_address(me, &i->o[AP(recurrence, bias)]))[BIASES * m->hidden];
     y.c = h + m->hidden;
     y.y =
         i->o[AP(recurrence, y)].mem ? (float *)operand_address(me, &i->o[AP(recurrence, y)]) : NULL;

@@ -241,10 +241,13 @@ static inline int64_t weight_only_work(int k, int block)
  *                                             next = s(out) * tanh(c)
  *     GRU (3 gates: update, reset, next)      n = tanh(in[next] + s(reset) * (sum[next] + bias[3]))
  *                                             next = (h - n) * s(update) + n
- * where a gate without a formula of its own is in + sum, and s the sigmoid. Hidden unit j has its
- * weights in part j / RECURRENT_UNITS, [k][gate][j % RECURRENT_UNITS], zeros beyond `hidden`.
+ *     RNN (1 gate)                            next = tanh(gate)
+ * where a gate without a formula of its own is in + sum, and s the sigmoid; with peepholes, in and forget
+ * of an LSTM add theirs times the old c, out times the new one. Hidden unit j has its
+ * weights in part j / RECURRENT_UNITS, [k][gate][j % RECURRENT_UNITS], zeros beyond `hidden`; of an RNN in
+ * part j / RNN_UNITS, [k][j % RNN_UNITS].
  */
-enum { RECURRENT_UNITS = 16 };
+enum { RECURRENT_UNITS = 16, RNN_UNITS = 4 * RECURRENT_UNITS };
 struct recurrent_step {
     int gates, rows, hidden;
     const void *weights;
@@ -256,6 +259,7 @@ struct recurrent_step {
     bool bf16; /* weights are, in the pairs of neff/isa/pack.h: [k / 2][gate][unit][2] */
     bool back; /* the last part first: it is still in the first-level cache */
     const float *factors; /* [rows]: what an LSTM's sums are multiplied by; NULL: ones */
+    const float *peepholes; /* [3][hidden], of an LSTM's in, out and forget; NULL: none */
 };
 
 /*

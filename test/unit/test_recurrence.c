@@ -24,7 +24,8 @@ static void operand(struct tested_layer *l, int n, int dtype, int rank, const in
 
 static void make_layer(struct tested_layer *l, int gates, bool bf16)
 {
-    int states = gates == 4 ? 2 : 1, blocks = (gates * HIDDEN + BLOCK - 1) / BLOCK;
+    int states = gates == 4 ? 2 : 1, units = gates == 1 ? 4 * UNITS : UNITS;
+    int blocks = (gates * HIDDEN + BLOCK - 1) / BLOCK;
     begin(&l->b);
     l->grid = grid(&l->b, 2); /* both instances do the same */
     l->insn = add(&l->b, INSN_recurrence);
@@ -34,7 +35,7 @@ static void make_layer(struct tested_layer *l, int gates, bool bf16)
     operand(l, X, DT_F32, 3, (int64_t[]){TIMES, ROWS, INPUTS});
     operand(l, INPUT_WEIGHTS, DT_F32, 3, (int64_t[]){blocks, INPUTS, BLOCK});
     operand(l, WEIGHTS, bf16 ? DT_BF16 : DT_F32, 3,
-            (int64_t[]){(HIDDEN + UNITS - 1) / UNITS, HIDDEN, gates * UNITS});
+            (int64_t[]){(HIDDEN + units - 1) / units, HIDDEN, gates * units});
     operand(l, BIAS, DT_F32, 2, (int64_t[]){4, HIDDEN});
     operand(l, LENGTHS, DT_I32, 1, (int64_t[]){ROWS});
 }
@@ -65,8 +66,11 @@ static const char *run(struct tested_layer *l)
 static void layers_are_taken(void **state)
 {
     struct tested_layer l;
-    for (int way = 0; way < 16; way++) {
-        make_layer(&l, way & 1 ? 3 : 4, way & 2);
+    static const int gates[] = {1, 3, 4, 4};
+    for (int way = 0; way < 32; way++) {
+        make_layer(&l, gates[way % 4], way & 16);
+        if (way % 4 == 3)
+            operand(&l, BIAS, DT_F32, 2, (int64_t[]){7, HIDDEN}); /* with peepholes */
         if (way & 4)
             l.insn->ap[Y] = (struct ap){.mem = MEM_NONE};
         if (way & 8)
@@ -120,6 +124,8 @@ static const struct operand_change changes[] = {
     {WEIGHTS, RANK, 0, 2},
     {WEIGHTS, CLIP, 1, HIDDEN},
     {BIAS, COUNT, 0, 3},
+    {BIAS, COUNT, 0, 5},
+    {BIAS, COUNT, 0, 6},
     {BIAS, COUNT, 1, HIDDEN - 4},
     {BIAS, STEP, 0, HIDDEN + 4},
     {BIAS, STEP, 1, 2},
@@ -182,6 +188,12 @@ static void changed_layers_are_refused(void **state)
         make_layer(&l, gates, false);
         l.insn->imm[IMM(recurrence, round_state)].base = 1;
         assert_true(gates == 4 ? !*run(&l) : !!strstr(run(&l), refusal));
+    }
+    for (int rounds = 0; rounds < 2; rounds++) {
+        make_layer(&l, rounds ? 4 : 3, false);
+        operand(&l, BIAS, DT_F32, 2, (int64_t[]){7, HIDDEN});
+        l.insn->imm[IMM(recurrence, round_state)].base = rounds;
+        assert_non_null(strstr(run(&l), refusal));
     }
     make_layer(&l, 4, true); /* pairs of an odd count end with half of one */
     l.insn->ap[WEIGHTS].dim[1].count = HIDDEN - 1;
