@@ -31,6 +31,8 @@ const bool *hlo_needed(struct hlo_importer *im, const struct hlo_computation *c)
 /* import.c: the module's entry computation, on its parameters' leaves, as g->main without its return; and a return. */
 bool hlo_import_entry(struct hlo_importer *im, const struct leaves *args, struct leaves *results);
 void hlo_end_region(struct graph *g, struct region *r, const struct leaves *result);
+/* Makes arrays of too many dims flat, where nothing looks at the dims: of a verified module. deep.c */
+void hlo_flatten_deep(struct hlo_module *m);
 /* Makes bounded dims unbounded ones, which are known while running. bounded.c */
 void hlo_unbound(struct hlo_module *m);
 /* The bounds of a parameter's dims: they hold for sizes that are known, and are guards of others. */

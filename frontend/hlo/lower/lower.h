@@ -82,7 +82,7 @@ const char *hlo_kernel_reason(const struct hlo_importer *im, struct arena *a,
 
 /* A graph of a module, whose memory `release` gives back when the graph is freed, or at once after
  * a failure (NULL). */
-struct graph *hlo_import_module(const struct hlo_module *m, const struct import_options *o,
+struct graph *hlo_import_module(struct hlo_module *m, const struct import_options *o,
                                 void (*release)(void *), void *arg, struct diag *d);
 
 /* ---- what lowering functions need from the importer (import.c) ---- */

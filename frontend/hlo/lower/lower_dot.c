@@ -109,6 +109,10 @@ static struct value *contract(struct hlo_lower *l, struct value *vx, struct valu
         dims[n++] = vx->type.dims[x.free[i]];
     for (int i = 0; i < y.nfree; i++)
         dims[n++] = vy->type.dims[y.free[i]];
+    if (n > MAX_RANK) { /* deep.c has made it flat */
+        dims[0] = l->i->shape->dims[0];
+        n = 1;
+    }
     if (x.k == 0) /* sums of nothing */
         return h_fill(l, b_scalar(l->b, out, 0), dims, (int)n);
     return h_reshape(l, multiply(l, &x, &y, out), dims, (int)n);

@@ -328,7 +328,7 @@ static bool one_module(const struct hlo_file *f, struct diag *d)
                 f->count > 1 ? f->modules[1]->name : "");
 }
 
-struct graph *hlo_import_module(const struct hlo_module *m, const struct import_options *o,
+struct graph *hlo_import_module(struct hlo_module *m, const struct import_options *o,
                                 void (*release)(void *), void *arg, struct diag *d)
 {
     struct graph *g = graph_new();
@@ -340,7 +340,10 @@ struct graph *hlo_import_module(const struct hlo_module *m, const struct import_
     im.max = MAX_INSTRUCTIONS;
     for (int i = 0; i < m->count; i++)
         im.max += (int64_t)EACH_INSTRUCTION * m->computations[i]->count;
-    bool ok = hlo_verify(m, d) && import_module(&im);
+    bool ok = hlo_verify(m, d);
+    if (ok)
+        hlo_flatten_deep(m);
+    ok = ok && import_module(&im);
     arena_free(&im.arena);
     if (ok)
         return g;
