@@ -56,6 +56,28 @@ class Models(unittest.TestCase):
         with self.assertRaisesRegex(xcc.XccError, "closed"):
             model.measure([SEVEN], 1)
 
+    def test_each_run_has_its_own_array(self):
+        """The description of an input is kept from run to run where its shape and type stay; what it holds and all else is new."""
+        other = np.ascontiguousarray(SEVEN[..., ::-1])
+        fixed = other.copy()
+        fixed.flags.writeable = False
+        strided = np.zeros((1, 1, 28, 56), np.float32)[..., ::2]
+        strided[...] = other
+        with xcc.load(self.archive) as fresh:
+            expected = {1: fresh(SEVEN), 2: fresh(np.concatenate([other, SEVEN]))}
+        with xcc.load(self.archive) as model:
+            np.testing.assert_array_equal(model(SEVEN), expected[1])
+            for x in (other, fixed, strided, other.astype(other.dtype.newbyteorder()), other.tolist()):
+                np.testing.assert_array_equal(model(x), expected[2][:1])
+                np.testing.assert_array_equal(model(SEVEN), expected[1])
+                np.testing.assert_array_equal(model(np.concatenate([other, SEVEN])), expected[2])
+            for wrong, message in ((SEVEN.astype(np.float64), "f64"), (SEVEN[0], "expected"), (SEVEN.astype(object), "str")):
+                with self.assertRaisesRegex(xcc.XccError, message):
+                    model(wrong)
+                np.testing.assert_array_equal(model(SEVEN), expected[1])
+            with self.assertRaisesRegex(xcc.XccError, "there is no 'picture'; 'image' is missing"):
+                model.run({"picture": SEVEN})
+
     def test_arrays_that_only_export_dlpack(self):
         class Exporter:
             def __dlpack__(self, **options):

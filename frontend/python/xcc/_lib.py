@@ -123,6 +123,8 @@ class Options(ctypes.Structure):  # struct xrt_options
 def xrt() -> ctypes.CDLL:
     """libxrt, with the signatures of xrt.h."""
     global _xrt
+    if _xrt is not None:  # set when it is complete
+        return _xrt
     with _lock:
         if _xrt is None:
             lib = _open("xrt")

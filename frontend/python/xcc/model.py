@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import time
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
@@ -89,6 +90,26 @@ def _number(which: Union[int, str], infos: Sequence[TensorInfo]) -> int:
     return names.index(which) if isinstance(which, str) else which
 
 
+def _address(a: np.ndarray) -> int:
+    """Of the first element of a contiguous array. a.ctypes.data takes three times as long as its buffer does, which arrays of ml_dtypes do
+    not have, and lend to nobody when they are read only."""
+    d = a.dtype
+    if d.isbuiltin == 1 and d.kind in "fiub" and a.size and a.flags.writeable:
+        return ctypes.addressof(ctypes.c_char.from_buffer(a))
+    return a.ctypes.data
+
+
+class _Latest:
+    """What an input was last described as to the library; small models take less time than to describe their inputs anew."""
+
+    def __init__(self, a: np.ndarray, t: Any):
+        self.dtype, self.shape, self.bytes = a.dtype, a.shape, bytes(t)
+        self.alive = t  # its name of the type is in the bytes
+
+    def describes(self, x: Any) -> bool:
+        return type(x) is np.ndarray and x.dtype == self.dtype and x.shape == self.shape and x.flags.c_contiguous
+
+
 class Model:
     """A loaded archive, and one context that runs it.
 
@@ -129,6 +150,10 @@ class Model:
             raise _error()
         self.inputs = [TensorInfo(lib.xrt_input_info(self._model, i).contents) for i in range(lib.xrt_input_count(self._model))]
         self.outputs = [TensorInfo(lib.xrt_output_info(self._model, i).contents) for i in range(lib.xrt_output_count(self._model))]
+        self._names = [i.name for i in self.inputs]
+        self._latest: List[Optional[_Latest]] = [None] * len(self.inputs)
+        self._static: List[Optional[Tuple[Any, np.dtype]]] = [  # shape and type of the outputs that get memory before a run
+            (o.shape, o.numpy_dtype) if o.is_static and o.dtype != "str" and 0 not in (o.shape or ()) else None for o in self.outputs]
 
     # ---- lifetime ----
 
@@ -157,7 +182,9 @@ class Model:
     # ---- running ----
 
     def _ordered(self, given: Union[Mapping[str, Any], Sequence[Any]]) -> List[Any]:
-        names = [i.name for i in self.inputs]
+        names = self._names
+        if type(given) is dict and len(given) == len(names) and all(n in given for n in names):
+            return [given[n] for n in names]
         if not isinstance(given, Mapping):
             if len(given) != len(names):
                 raise XccError("%d inputs given, expected %d: %s" % (len(given), len(names), ", ".join(map(repr, self.inputs))))
@@ -171,6 +198,13 @@ class Model:
 
     def _lend(self, k: int, x: Any) -> Any:
         """Sets input k; returns what must stay alive until the run is over."""
+        latest = self._latest[k]
+        if latest is not None and latest.describes(x):
+            t = _lib._Tensor.from_buffer_copy(latest.bytes)
+            t.data = _address(x)
+            if not _lib.xrt().xrt_set_input(self._context, k, ctypes.byref(t)):
+                raise _error()
+            return x, t
         info = self.inputs[k]
         if x is None and k in self._held:
             return None
@@ -183,6 +217,8 @@ class Model:
         t, alive = self._tensor(info, x)
         if not _lib.xrt().xrt_set_input(self._context, k, ctypes.byref(t)):
             raise _error()
+        if isinstance(alive, np.ndarray):
+            self._latest[k] = _Latest(alive, t)
         return alive, t
 
     def _value(self, info: TensorInfo, text: str, x: Any, keep: List[Any]) -> _Value:
@@ -241,28 +277,28 @@ class Model:
     def _give_memory(self) -> List[Optional[np.ndarray]]:
         """Outputs whose shape is known are written where the caller gets them."""
         out: List[Optional[np.ndarray]] = []
-        for k, info in enumerate(self.outputs):
-            a = None
-            if k in self._states:
+        for k, static in enumerate(self._static):
+            if k in self._states or static is None:
                 out.append(None)
                 continue
-            if info.is_static and info.dtype != "str":
-                a = np.empty(info.shape, info.numpy_dtype)  # type: ignore[arg-type]
-                if a.nbytes == 0 or a.ctypes.data % 16:
-                    a = None
-            if not _lib.xrt().xrt_set_output(self._context, k, a.ctypes.data if a is not None else None, a.nbytes if a is not None else 0):
+            a = np.empty(*static)
+            address = _address(a)
+            usable = address % 16 == 0
+            if not _lib.xrt().xrt_set_output(self._context, k, address if usable else None, a.nbytes if usable else 0):
                 raise _error()
-            out.append(a)
+            out.append(a if usable else None)
         return out
 
     def _result(self, k: int, given: Optional[np.ndarray]) -> Any:
         if k in self._states:
             self._held.add(self._states[k])
             return None
+        if given is not None:  # the run wrote it
+            return given
         v = _Value()
         if not _lib.xrt().xrt_value(self._context, k, ctypes.byref(v)):
             raise _error()
-        return given if given is not None else self._taken(v)
+        return self._taken(v)
 
     def _taken(self, v: _Value) -> Any:
         """A copy of a value: an array, a list of a sequence, None or the value of an optional, a dict of a map."""
@@ -276,7 +312,7 @@ class Model:
             return items
         t = v.tensor
         shape, name = tuple(t.dims[:t.rank]), t.dtype.decode()
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         if name == "str":
             items = ctypes.cast(t.data, ctypes.POINTER(_String))
             words = [ctypes.string_at(items[i].bytes, items[i].size).decode(errors="replace") for i in range(count)]
@@ -284,9 +320,10 @@ class Model:
             a[:] = words
             return a.reshape(shape)
         d = dtypes.from_name(name)
-        if not count:
-            return np.empty(shape, d)
-        return np.frombuffer(ctypes.string_at(t.data, count * d.itemsize), np.uint8).view(d).reshape(shape).copy()
+        result = np.empty(shape, d)
+        if count:
+            ctypes.memmove(_address(result), t.data, result.nbytes)
+        return result
 
     def _lend_all(self, inputs: Union[Mapping[str, Any], Sequence[Any]]) -> Tuple[List[Any], List[Optional[np.ndarray]]]:
         """Sets all inputs and outputs: what must stay alive until the run is over, and the memory of outputs."""
