@@ -105,7 +105,7 @@ static const char *describe(const struct onnx_search *s, struct arena *a, const 
     const struct schema *schema = schema_find(m->domain, m->op);
     const struct import_options *o = s->im->options;
     if (is_kernel_domain(m->domain))
-        return arena_printf(a, "\n  kernel '%s', %lld node%s: %s%s; the kernels of --kernels: %s",
+        return arena_printf(a, "kernel '%s', %lld node%s: %s%s; the kernels of --kernels: %s",
                             m->op, (long long)m->count, m->count == 1 ? "" : "s", names,
                             m->count > NAMES_SHOWN ? ", ..." : "",
                             kernel_library_text(o ? o->kernels : NULL, a));
@@ -116,7 +116,7 @@ static const char *describe(const struct onnx_search *s, struct arena *a, const 
                          : !schema && is_own_domain(m->domain)
                              ? " (no operator of ONNX: --custom-op names a library that has it)"
                              : "";
-    return arena_printf(a, "\n  %s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),
+    return arena_printf(a, "%s of %s %d, %lld node%s: %s%s%s", m->op, domain_text(m->domain),
                         m->version, (long long)m->count, m->count == 1 ? "" : "s", names,
                         m->count > NAMES_SHOWN ? ", ..." : "", reason);
 }
@@ -128,11 +128,11 @@ bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const s
     search_nodes(&s, graph->node, graph->n_node, opsets, nopsets, 0);
     if (s.count == 0)
         return true;
-    const char *text = "";
+    const char *lines[MAX_LISTED];
     for (int i = 0; i < s.count; i++)
-        text = arena_printf(&im->g->arena, "%s%s", text, describe(&s, &im->g->arena, &s.list[i]));
+        lines[i] = describe(&s, &im->g->arena, &s.list[i]);
     im->d->unsupported = true;
-    return fail(im->d, "%lld node%s of %d operator%s not supported; see --list-operators:%s",
+    return fail_lines(im->d, lines, s.count, "%lld node%s of %d operator%s not supported; see --list-operators:",
                 (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count,
-                s.count == 1 ? " is" : "s are", text);
+                s.count == 1 ? " is" : "s are");
 }

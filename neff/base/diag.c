@@ -79,19 +79,40 @@ bool fail_memory(struct diag *d, const char *fmt, ...)
     return false;
 }
 
+/* As much of the text as there is room for, behind what there is. */
+static void append(struct diag *d, const char *before, const char *text)
+{
+    size_t at = strlen(d->text);
+    snprintf(d->text + at, sizeof d->text - at, "%s%s", before, text);
+}
+
+bool fail_lines(struct diag *d, const char *const *lines, int n, const char *fmt, ...)
+{
+    bool first = !d->text[0];
+    va_list ap;
+    va_start(ap, fmt);
+    set(d, fmt, ap);
+    va_end(ap);
+    for (int i = 0; i < n && first; i++) {
+        struct diag line = {0};
+        append(&line, "", lines[i]);
+        text_show_controls(line.text, sizeof line.text);
+        append(d, "\n  ", line.text);
+    }
+    return false;
+}
+
 bool fail_in(struct diag *d, const char *fmt, ...)
 {
     char old[sizeof d->text];
     memcpy(old, d->text, sizeof old);
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(d->text, sizeof d->text, fmt, ap);
+    if (vsnprintf(d->text, sizeof d->text, fmt, ap) < 0)
+        d->text[0] = 0;
     va_end(ap);
-    if (n < 0)
-        n = 0;
-    if ((size_t)n < sizeof d->text)
-        snprintf(d->text + n, sizeof d->text - (size_t)n, ": %s", old);
     text_show_controls(d->text, sizeof d->text);
+    append(d, ": ", old); /* which is plain already */
     return false;
 }
 

@@ -33,6 +33,9 @@ bool fail_internal(struct diag *d, const char *fmt, ...) __attribute__((format(p
 /* As fail, and marks the failure as one of the machine's memory: the text says "out of memory". A fixed limit that is
  * passed is none: it fails on every machine. */
 bool fail_memory(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* As fail, with lines below the text, indented; what is in one cannot begin another. */
+bool fail_lines(struct diag *d, const char *const *lines, int n, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Puts "CONTEXT: " before the failure's text. Always false. */
 bool fail_in(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void warn(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -35,11 +35,22 @@ static void long_names(void **state)
     assert_true(d.memory); /* though the text is cut */
 }
 
+/* A list keeps its lines below whatever is put in front; what names have in them adds none. */
+static void lines_of_a_list(void **state)
+{
+    struct diag d = {0};
+    assert_false(fail_lines(&d, (const char *[]){"Saftmax: '/a'", "Oops: 'b\nxcc: all is well'"}, 2, "%d nodes:", 2));
+    assert_false(fail_in(&d, "file '%s'", "a\nb"));
+    assert_false(fail_lines(&d, (const char *[]){"later"}, 1, "later:"));
+    assert_string_equal(d.text, "file 'a\\nb': 2 nodes:\n  Saftmax: '/a'\n  Oops: 'b\\nxcc: all is well'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_failure),
         cmocka_unit_test(long_names),
+        cmocka_unit_test(lines_of_a_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,7 @@ static const char *describe(struct arena *a, const struct hlo_missing *m)
     for (int i = 0; i < NAMES_SHOWN && i < m->count && at < sizeof names; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s'%.80s'", i ? ", " : "",
                                m->names[i]);
-    return arena_printf(a, "\n  %s, %lld instruction%s: %s%s", m->what, (long long)m->count,
+    return arena_printf(a, "%s, %lld instruction%s: %s%s", m->what, (long long)m->count,
                         m->count == 1 ? "" : "s", names, m->count > NAMES_SHOWN ? ", ..." : "");
 }
 
@@ -140,10 +140,10 @@ bool hlo_check_supported(struct hlo_importer *im)
     search_computation(&s, im->m->entry);
     if (s.count == 0)
         return true;
-    const char *text = "";
+    const char *lines[MAX_LISTED];
     for (int i = 0; i < s.count; i++)
-        text = arena_printf(&im->arena, "%s%s", text, describe(&im->arena, &s.list[i]));
+        lines[i] = describe(&im->arena, &s.list[i]);
     im->d->unsupported = true;
-    return fail(im->d, "%lld instruction%s not supported; see --list-operators:%s",
-                (long long)s.instructions, s.instructions == 1 ? " is" : "s are", text);
+    return fail_lines(im->d, lines, s.count, "%lld instruction%s not supported; see --list-operators:",
+                (long long)s.instructions, s.instructions == 1 ? " is" : "s are");
 }
