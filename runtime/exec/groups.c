@@ -103,7 +103,7 @@ static bool find_groups(struct context *c, struct diag *d)
     int64_t items = items_of_inputs(c);
     if (items < 2) {
         if (c->groups)
-            c->groups->most = 0;
+            c->groups->batch = c->groups->most = 0;
         return true;
     }
     if (!c->groups && !make_groups(c))
@@ -128,18 +128,20 @@ static bool make_room(struct context *c, const struct batch_groups *g, int outpu
     int64_t dims[MAX_RANK];
     if (o->result.kind != VK_TENSOR || o->result.rank < 1)
         return fail(d, "output '%s' has no first dimension for the items of a batch", name);
+    size_t each = tensor_bytes(&o->result) / (size_t)items, bytes;
     memcpy(dims, o->result.dims, sizeof dims);
-    if (__builtin_mul_overflow(dims[0] / items, g->batch, &dims[0]))
+    if (__builtin_mul_overflow(dims[0] / items, g->batch, &dims[0]) ||
+        __builtin_mul_overflow(each, (size_t)g->batch, &bytes))
         return fail(d, "output '%s' is too large", name);
     struct tensor view = tensor_view(o->result.dtype, o->result.rank, dims, g->memory[output]);
-    if (!limits_bytes(c, "a tensor needs", tensor_bytes(&view), d))
+    if (!limits_bytes(c, "a tensor needs", bytes, d))
         return fail_in(d, "'%s'", name);
     if (!g->memory[output])
         return tensor_alloc_dirty(&g->whole[output], view.dtype, view.rank, dims, d);
     tensor_free(&g->whole[output]);
     g->whole[output] = view;
-    return tensor_bytes(&view) <= o->bytes || fail(d, "output '%s' has %zu bytes, the memory given for it %zu", name,
-                                                   tensor_bytes(&view), o->bytes);
+    return bytes <= o->bytes ||
+           fail(d, "output '%s' has %zu bytes, the memory given for it %zu", name, bytes, o->bytes);
 }
 
 /* The results of a group go where they belong. */
@@ -165,9 +167,14 @@ struct batch_group {
     int64_t first, items;
 };
 
+static int64_t group_count(const struct batch_groups *g)
+{
+    return g->batch / g->most + (g->batch % g->most != 0);
+}
+
 static struct batch_group group_at(const struct batch_groups *g, int64_t i)
 {
-    int64_t count = (g->batch + g->most - 1) / g->most, each = g->batch / count, larger = g->batch % count;
+    int64_t count = group_count(g), each = g->batch / count, larger = g->batch % count;
     return (struct batch_group){i * each + (i < larger ? i : larger), each + (i < larger)};
 }
 
@@ -235,12 +242,19 @@ static int64_t side_by_side_count(const struct context *c, int64_t count)
     return can ? (count - 1) / c->threads * c->threads : 0;
 }
 
+/* Before `many` more of them, after one that began with `steps` left. */
+static bool steps_for(struct context *c, int64_t steps, int64_t many, struct diag *d)
+{
+    int64_t n;
+    return limits_steps(c, __builtin_mul_overflow(steps - c->steps_left, many, &n) ? INT64_MAX : n, d);
+}
+
 static bool run_each(struct context *c, struct batch_groups *g, struct diag *d)
 {
-    int64_t count = (g->batch + g->most - 1) / g->most, many = side_by_side_count(c, count), steps = c->steps_left;
+    int64_t count = group_count(g), many = side_by_side_count(c, count), steps = c->steps_left;
     if (!run_group(c, g, 0, d))
         return false;
-    if (many && (!make_alone(c, g, d) || !limits_steps(c, (steps - c->steps_left) * many, d)))
+    if (many && (!make_alone(c, g, d) || !steps_for(c, steps, many, d)))
         return false;
     struct side_by_side w = {.c = c, .g = g, .next = 1, .end = 1 + many};
     if (many)

@@ -242,6 +242,28 @@ static void inputs_that_do_not_fit(void **state)
     model_free(m);
 }
 
+/* Of items without elements there may be any number, and of their results not. */
+static void items_without_elements(void **state)
+{
+    static _Alignas(64) float room[16];
+    struct model *m = compile(GRAPH("%0 \"x\": f32[n,0]", "  %2 = reduce_sum(%0) {axes=[1]}\n  return(%2)\n"));
+    struct context *c = context_new(m, 1, &d);
+    struct tensor x = tensor_view(DT_F32, 2, (int64_t[]){INT64_C(1) << 62, 0}, room);
+    context_set_group(c, 1);
+    must(context_set_output(c, 0, room, sizeof room, &d) && context_set_input(c, 0, &x, &d));
+    assert_false(context_run(c, &d));
+    assert_non_null(strstr(d.text, "output 'y' is too large"));
+    diag_clear(&d);
+    must(context_set_output(c, 0, NULL, 0, &d));
+    assert_false(context_run(c, &d));
+    diag_clear(&d);
+    x.dims[0] = 3;
+    must(context_set_input(c, 0, &x, &d) && context_run(c, &d));
+    assert_int_equal(context_output(c, 0)->dims[0], 3);
+    context_free(c);
+    model_free(m);
+}
+
 static void limits(void **state)
 {
     static struct batch_inputs b;
@@ -271,7 +293,8 @@ int main(void)
         cmocka_unit_test(groups_of_one),        cmocka_unit_test(groups_of_two_sizes),
         cmocka_unit_test(side_by_side),         cmocka_unit_test(items_that_meet),
         cmocka_unit_test(sizes_tell),           cmocka_unit_test(memory_of_the_caller),
-        cmocka_unit_test(inputs_that_do_not_fit), cmocka_unit_test(limits),
+        cmocka_unit_test(inputs_that_do_not_fit), cmocka_unit_test(items_without_elements),
+        cmocka_unit_test(limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
