@@ -412,23 +412,9 @@ static bool rotary(struct separable *s, const struct node *n)
     return fits && items_first(s, n->in[0]) && put_all(s, n, 0);
 }
 
-/* Sequences (steps, batch, features), weights, bias, lengths (batch), states (directions, batch, features). */
-static bool recurrent(struct separable *s, const struct node *n)
-{
-    static const int axes[] = {1, -1, -1, -1, 0, 1, 1, -1}, results[] = {2, 1, 1};
-    if (attr_int(&n->attrs, "layout", 0) || !has_items(s, n->in[0]))
-        return false;
-    for (int i = 0; i < n->nin; i++)
-        if (n->in[i] && !(axes[i] < 0 ? is_common(s, n->in[i])
-                                      : has_items(s, n->in[i]) && place_of(s, n->in[i])->axis == axes[i]))
-            return false;
-    for (int i = 0; i < n->nout; i++)
-        if (n->out[i]->type.kind != VK_NONE && !put_items(s, n->out[i], results[i]))
-            return false;
-    return true;
-}
-
 /* ---- which operator has which ---- */
+
+/* Recurrent layers have none: each of their steps is a product of the whole batch, which a few rows would slow down. */
 
 static rule *const rules[OP_COUNT] = {
     [OP_argmax] = place_of_extreme,
@@ -454,7 +440,6 @@ static rule *const rules[OP_COUNT] = {
     [OP_gemm] = gemm,
     [OP_grid_sample] = images_and_grids,
     [OP_group_norm] = images,
-    [OP_gru] = recurrent,
     [OP_hardmax] = lines,
     [OP_instance_norm] = images,
     [OP_layer_norm] = norm_from_axis,
@@ -462,7 +447,6 @@ static rule *const rules[OP_COUNT] = {
     [OP_lp_norm] = lines,
     [OP_lp_pool] = images,
     [OP_lrn] = images,
-    [OP_lstm] = recurrent,
     [OP_matmul] = product,
     [OP_matmul_integer] = integer_product,
     [OP_max_pool] = max_pool,
@@ -480,7 +464,6 @@ static rule *const rules[OP_COUNT] = {
     [OP_reduce_sum_square] = reduce,
     [OP_resize] = resize,
     [OP_rms_norm] = norm_from_axis,
-    [OP_rnn] = recurrent,
     [OP_rotary_embedding] = rotary,
     [OP_sdpa] = dot_product_attention,
     [OP_slice] = slice,
