@@ -107,7 +107,7 @@ static bool small(const struct program *p)
         const struct type *t = &p->slots[i].type;
         int64_t count = 1;
         for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++)
-            if (dim_is_const(t->dims[k]) &&
+            if (dim_is_const(t->dims[k]) && t->dims[k] >= 0 && /* negative ones are the runtime's to refuse */
                 (t->dims[k] > MAX_ELEMENTS || (count *= t->dims[k]) > MAX_ELEMENTS))
                 return false;
     }
