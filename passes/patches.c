@@ -28,8 +28,10 @@ static bool is_positive(const struct type *t)
 /* Every pixel is in exactly one window. */
 static bool steps_over(const struct node *n)
 {
+    if (n->op != OP_conv)
+        return false;
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
-    if (n->op != OP_conv || !is_f32(n->in[0]) || !is_f32(n->in[1]) || !n->in[1]->constant || x->rank != 4 ||
+    if (!is_f32(n->in[0]) || !is_f32(n->in[1]) || !n->in[1]->constant || x->rank != 4 ||
         w->rank != 4 || y->rank != 4 || !is_positive(x) || !is_positive(w) || !is_positive(y) ||
         (n->nin > 2 && n->in[2]) || attr_int(&n->attrs, "group", 1) != 1 ||
         attr_int(&n->attrs, "channels_last", 0))
