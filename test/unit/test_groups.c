@@ -25,9 +25,10 @@ static void must(bool ok)
         fail_msg("%s", d.text);
 }
 
+static struct xcc_bytes archive; /* of the only model that is open */
+
 static struct model *compile(const char *text)
 {
-    struct xcc_bytes archive;
     if (!xcc_compile_memory(text, strlen(text), "groups.xir", "-q --auto-cast none", &archive, NULL, NULL))
         fail_msg("%s", xcc_error());
     struct neff_file *file = calloc(1, sizeof *file);
@@ -37,6 +38,12 @@ static struct model *compile(const char *text)
     struct model *m = model_new(p, &d);
     must(m != NULL);
     return m;
+}
+
+static void close_model(struct model *m)
+{
+    model_free(m);
+    xcc_bytes_free(&archive);
 }
 
 static bool is_separable(const struct model *m)
@@ -110,7 +117,7 @@ static void same_as_alone(const char *graph, int64_t items, int threads)
     }
     context_free(all);
     context_free(one);
-    model_free(m);
+    close_model(m);
 }
 
 #define GRAPH(inputs, body) "graph \"g\" (" inputs ") {\n" body "} outputs(\"y\")\n"
@@ -168,7 +175,7 @@ static void items_that_meet(void **state)
         struct model *m = compile(graphs[i]);
         if (is_separable(m))
             fail_msg("%s: separable", graphs[i]);
-        model_free(m);
+        close_model(m);
     }
 }
 
@@ -190,7 +197,7 @@ static void sizes_tell(void **state)
     }
     assert_true(arena[1] == 2 * arena[0] && arena[2] < 8 * arena[0]);
     context_free(c);
-    model_free(m);
+    close_model(m);
 }
 
 static void memory_of_the_caller(void **state)
@@ -215,7 +222,7 @@ static void memory_of_the_caller(void **state)
     assert_memory_equal(x->data, context_output(c, 0)->data, tensor_bytes(x));
     context_free(c);
     context_free(own);
-    model_free(m);
+    close_model(m);
 }
 
 static void inputs_that_do_not_fit(void **state)
@@ -239,7 +246,7 @@ static void inputs_that_do_not_fit(void **state)
     set_inputs(c, m, &b, -1);
     must(context_run(c, &d));
     context_free(c);
-    model_free(m);
+    close_model(m);
 }
 
 /* Of items without elements there may be any number, and of their results not. */
@@ -261,7 +268,7 @@ static void items_without_elements(void **state)
     must(context_set_input(c, 0, &x, &d) && context_run(c, &d));
     assert_int_equal(context_output(c, 0)->dims[0], 3);
     context_free(c);
-    model_free(m);
+    close_model(m);
 }
 
 static void limits(void **state)
@@ -284,7 +291,7 @@ static void limits(void **state)
         diag_clear(&d);
         context_free(c);
     }
-    model_free(m);
+    close_model(m);
 }
 
 int main(void)
