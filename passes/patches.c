@@ -20,11 +20,6 @@ struct patch_conv {
     struct node *last;        /* transpose: (number, places, channels), or (number, rows, columns, channels) */
 };
 
-static bool is_positive(const struct type *t)
-{
-    return t->rank > 0 && dims_are_positive(t->dims, t->rank);
-}
-
 /* Every pixel is in exactly one window. */
 static bool steps_over(const struct node *n)
 {
@@ -32,7 +27,8 @@ static bool steps_over(const struct node *n)
         return false;
     const struct type *x = &n->in[0]->type, *w = &n->in[1]->type, *y = &n->out[0]->type;
     if (!is_f32(n->in[0]) || !is_f32(n->in[1]) || !n->in[1]->constant || x->rank != 4 ||
-        w->rank != 4 || y->rank != 4 || !is_positive(x) || !is_positive(w) || !is_positive(y) ||
+        w->rank != 4 || y->rank != 4 || !dims_are_positive(x->dims, 4) || !dims_are_positive(w->dims, 4) ||
+        !dims_are_positive(y->dims, 4) ||
         (n->nin > 2 && n->in[2]) || attr_int(&n->attrs, "group", 1) != 1 ||
         attr_int(&n->attrs, "channels_last", 0))
         return false;

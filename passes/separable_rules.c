@@ -17,6 +17,12 @@ static bool has_items(const struct separable *s, const struct value *v)
     return v && place_of(s, v)->kind == PLACE_ITEMS;
 }
 
+/* Along which axis they lie; -1: it has none. */
+static int items_axis(const struct separable *s, const struct value *v)
+{
+    return has_items(s, v) ? place_of(s, v)->axis : -1;
+}
+
 static bool is_common(const struct separable *s, const struct value *v)
 {
     return !v || place_of(s, v)->kind == PLACE_COMMON;
@@ -34,7 +40,7 @@ static bool are_common(const struct separable *s, const struct node *n, int from
 /* Only operand 0 has items; along which axis, or -1. */
 static int only_first(const struct separable *s, const struct node *n)
 {
-    return has_items(s, n->in[0]) && are_common(s, n, 1, n->nin) ? place_of(s, n->in[0])->axis : -1;
+    return are_common(s, n, 1, n->nin) ? items_axis(s, n->in[0]) : -1;
 }
 
 static int axis_attr(const struct node *n, int64_t otherwise)
@@ -151,29 +157,32 @@ static bool tile(struct separable *s, const struct node *n)
         int axis = following_axis(s, y);
         return axis >= 0 && x->type.rank == y->type.rank && x->type.dims[axis] == 1 && put_items(s, y, axis);
     }
-    int axis = has_items(s, x) ? place_of(s, x)->axis : -1, count = known_parts(n->in[1], repeats);
+    int axis = items_axis(s, x), count = known_parts(n->in[1], repeats);
     return axis >= 0 && axis < count && repeats[axis] == 1 && put_items(s, y, axis);
 }
 
 /* ---- along another axis ---- */
 
-/* Lines along an axis, or from it on, that are not those of items. */
-static bool lines(struct separable *s, const struct node *n)
+/* Lines along another axis than that of items: the attribute's, or else `otherwise`. */
+static bool lines_along(struct separable *s, const struct node *n, int64_t otherwise)
 {
     int axis = only_first(s, n);
-    return axis >= 0 && axis_attr(n, -1) != axis && put_all(s, n, axis);
+    return axis >= 0 && axis_attr(n, otherwise) != axis && put_all(s, n, axis);
 }
 
-static bool lines_of_first(struct separable *s, const struct node *n) /* axis 0 unless it says another */
+static bool lines(struct separable *s, const struct node *n)
 {
-    int axis = only_first(s, n);
-    return axis >= 0 && axis_attr(n, 0) != axis && put_all(s, n, axis);
+    return lines_along(s, n, -1);
+}
+
+static bool lines_of_first(struct separable *s, const struct node *n)
+{
+    return lines_along(s, n, 0);
 }
 
 static bool lines_of_channels(struct separable *s, const struct node *n)
 {
-    int axis = only_first(s, n);
-    return axis >= 0 && axis_attr(n, 1) != axis && attr_int(&n->attrs, "block_size", 0) == 0 && put_all(s, n, axis);
+    return attr_int(&n->attrs, "block_size", 0) == 0 && lines_along(s, n, 1);
 }
 
 static bool norm_from_axis(struct separable *s, const struct node *n)
@@ -212,9 +221,9 @@ static bool place_of_extreme(struct separable *s, const struct node *n)
 
 static bool concat(struct separable *s, const struct node *n)
 {
-    int axis = has_items(s, n->in[0]) ? place_of(s, n->in[0])->axis : -1;
+    int axis = items_axis(s, n->in[0]);
     for (int i = 0; i < n->nin; i++)
-        if (!has_items(s, n->in[i]) || place_of(s, n->in[i])->axis != axis)
+        if (axis < 0 || items_axis(s, n->in[i]) != axis)
             return false;
     return axis_attr(n, 0) != axis && put_items(s, n->out[0], axis);
 }
@@ -224,7 +233,7 @@ static bool slice(struct separable *s, const struct node *n)
 {
     dim_t starts[KNOWN_PARTS], steps[KNOWN_PARTS];
     const struct value *x = n->in[0], *y = n->out[0], *axes = operand(n, 3), *by = operand(n, 4);
-    int axis = has_items(s, x) ? place_of(s, x)->axis : -1, count = known_parts(n->in[1], starts);
+    int axis = items_axis(s, x), count = known_parts(n->in[1], starts);
     if (axis < 0 || !are_common(s, n, 1, 2) || has_items(s, n->in[2]) || !are_common(s, n, 3, n->nin))
         return false;
     bool touched = axes ? may_list_axis(axes, axis, x->type.rank) : count < 0 || axis < count;
@@ -259,7 +268,7 @@ static bool gather(struct separable *s, const struct node *n)
 
 static bool gather_elements(struct separable *s, const struct node *n)
 {
-    int axis = has_items(s, n->in[0]) ? place_of(s, n->in[0])->axis : -1;
+    int axis = items_axis(s, n->in[0]);
     return axis >= 0 && has_items(s, n->in[1]) && place_of(s, n->in[1])->axis == axis && axis_attr(n, 0) != axis &&
            n->in[0]->type.dims[axis] == n->in[1]->type.dims[axis] && put_items(s, n->out[0], axis);
 }
@@ -281,7 +290,7 @@ static bool images(struct separable *s, const struct node *n)
 
 static bool items_first(const struct separable *s, const struct value *v)
 {
-    return has_items(s, v) && place_of(s, v)->axis == 0;
+    return items_axis(s, v) == 0;
 }
 
 static bool absent_or_first(const struct separable *s, const struct value *v)
@@ -322,7 +331,7 @@ static bool causal_conv(struct separable *s, const struct node *n)
 static bool resize(struct separable *s, const struct node *n)
 {
     const struct value *x = n->in[0], *y = n->out[0];
-    int axis = has_items(s, x) ? place_of(s, x)->axis : -1;
+    int axis = items_axis(s, x);
     bool crops = attr_is(&n->attrs, "coordinate_transformation_mode", "tf_crop_and_resize");
     return axis >= 0 && !crops && y->type.rank == x->type.rank && y->type.dims[axis] == x->type.dims[axis] &&
            put_items(s, y, axis);
@@ -361,7 +370,7 @@ static bool gemm(struct separable *s, const struct node *n)
     const struct value *c = operand(n, 2);
     bool fits = !c || (has_items(s, c) ? place_of(s, c)->axis == 0 && c->type.rank == 2
                                        : is_common(s, c) && spreads(c, 0, 2));
-    return has_items(s, n->in[0]) && place_of(s, n->in[0])->axis == 0 && !attr_int(&n->attrs, "transA", 0) &&
+    return items_axis(s, n->in[0]) == 0 && !attr_int(&n->attrs, "transA", 0) &&
            is_common(s, n->in[1]) && fits && put_items(s, n->out[0], 0);
 }
 
@@ -384,7 +393,7 @@ static bool rows_by_weights(struct separable *s, const struct node *n)
 static bool dot_product_attention(struct separable *s, const struct node *n)
 {
     const struct value *mask = operand(n, 3);
-    int axis = has_items(s, n->in[0]) ? place_of(s, n->in[0])->axis : -1, rank = n->in[0]->type.rank;
+    int axis = items_axis(s, n->in[0]), rank = n->in[0]->type.rank;
     for (int i = 0; i < 3; i++)
         if (!has_items(s, n->in[i]) || n->in[i]->type.rank != rank || place_of(s, n->in[i])->axis != axis)
             return false;

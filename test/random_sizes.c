@@ -251,7 +251,7 @@ struct sized_outcome {
 static void run(struct model *m, const struct sized_case *s, const struct tensor *in, struct sized_outcome *o)
 {
     struct context *c = context_new(m, 1, &o->d);
-    static int runs;
+    static int runs; /* three of four in groups of one item, where a program may be (passes/separable.c) */
     if (c)
         context_set_group(c, runs++ % 4 == 0 ? 0 : 1);
     o->ok = c != NULL;

@@ -99,7 +99,8 @@ static bool examine(struct lowering *l, const struct node *n, struct recurrent *
         v->w->dims[0] != v->directions || v->r->dims[0] != v->directions ||
         v->w->dims[1] != v->width || v->r->dims[1] != v->width || (v->state_scales && scales < v->directions) ||
         (v->bias && (v->bias->dims[0] != v->directions || v->bias->dims[1] != 2 * v->width)) ||
-        (v->peepholes && (v->peepholes->dims[0] != v->directions || v->peepholes->dims[1] != PEEPHOLES * v->hidden)))
+        (v->peepholes &&
+         (v->peepholes->dims[0] != v->directions || v->peepholes->dims[1] != RECURRENT_PEEPHOLES * v->hidden)))
         return false;
     for (int i = 0; i < n->nout; i++)
         if (n->out[i]->uses && !has_layout(l, n->out[i]))
@@ -140,8 +141,6 @@ static struct sequence_place result_place(struct lowering *l, const struct recur
 
 /* ---- as one instruction ---- */
 
-enum { UNITS = 16, BIASES = 4 }; /* hidden units of a part of the weights, times 4 of an RNN; see isa.def */
-
 static bool is_one_instruction(const struct recurrent *v)
 {
     return (v->cell->op != OP_gru || v->reset_after) && !(v->peepholes && v->round_state) &&
@@ -150,7 +149,7 @@ static bool is_one_instruction(const struct recurrent *v)
 
 static int biases(const struct recurrent *v)
 {
-    return BIASES + (v->state_scales ? 1 : v->peepholes ? PEEPHOLES : 0);
+    return RECURRENT_BIASES + (v->state_scales ? 1 : v->peepholes ? RECURRENT_PEEPHOLES : 0);
 }
 
 /* (direction, gate, hidden): both biases, but of the product that a gru resets, whose own is the
@@ -159,27 +158,27 @@ static int joint_bias(struct lowering *l, const struct recurrent *v)
 {
     int64_t dims[3] = {v->directions, biases(v), v->hidden};
     float *sum = ARENA_ARRAY(&l->g->arena, float, v->directions *dims[1] * v->hidden);
-    for (int64_t i = 0; v->state_scales && i < v->directions * v->hidden; i++)
-        sum[(i / v->hidden * dims[1] + BIASES) * v->hidden + i % v->hidden] = (float)v->state_scales[i / v->hidden];
-    for (int64_t d = 0; v->bias && d < v->directions; d++) {
-        const float *w = (const float *)v->bias->data + d * 2 * v->width, *r = w + v->width;
-        float *to = sum + d * dims[1] * v->hidden;
+    const int64_t peepholes = RECURRENT_PEEPHOLES * v->hidden;
+    for (int64_t d = 0; d < v->directions; d++) {
+        float *to = sum + d * dims[1] * v->hidden, *behind = to + RECURRENT_BIASES * v->hidden;
+        const float *w = v->bias ? (const float *)v->bias->data + d * 2 * v->width : NULL, *r = w ? w + v->width : NULL;
         int64_t joint = v->cell->op == OP_gru ? 2 * v->hidden : v->width;
-        for (int64_t i = 0; i < v->width; i++)
+        for (int64_t i = 0; w && i < v->width; i++)
             to[i] = i < joint ? w[i] + r[i] : w[i];
-        for (int64_t i = joint; i < v->width; i++)
+        for (int64_t i = joint; w && i < v->width; i++)
             to[i + v->hidden] = r[i];
+        for (int64_t i = 0; v->state_scales && i < v->hidden; i++)
+            behind[i] = (float)v->state_scales[d];
+        if (v->peepholes)
+            memcpy(behind, (const float *)v->peepholes->data + d * peepholes, (size_t)peepholes * sizeof *behind);
     }
-    int64_t peepholes = PEEPHOLES * v->hidden;
-    for (int64_t i = 0; v->peepholes && i < v->directions * peepholes; i++)
-        sum[(i / peepholes * dims[1] + BIASES) * v->hidden + i % peepholes] = ((const float *)v->peepholes->data)[i];
     struct tensor t = tensor_view(DT_F32, 3, dims, sum);
     return constant_slot(l, &t, NULL);
 }
 
 static int64_t part_units(const struct recurrent *v)
 {
-    return v->cell->op == OP_rnn ? 4 * UNITS : UNITS;
+    return v->cell->op == OP_rnn ? RNN_UNITS : RECURRENT_UNITS;
 }
 
 static int64_t part_count(const struct recurrent *v)

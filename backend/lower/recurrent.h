@@ -7,8 +7,9 @@
 #define BACKEND_RECURRENT_H
 
 #include "backend/lower/kernels.h"
+#include "neff/isa/recurrence.h"
 
-enum { BATCH_TILE = 16, MAX_FUNCTIONS = 3, MAX_STATES = 2, PEEPHOLES = 3 };
+enum { BATCH_TILE = 16, MAX_FUNCTIONS = 3, MAX_STATES = 2 };
 
 struct cell {
     enum op op;

@@ -400,7 +400,7 @@ void compose_recurrence(struct lowering *l, struct recurrent *v)
     int bias = bias_slot(l, v);
     if (v->peepholes)
         v->peephole = (struct sequence_place){.slot = constant_slot(l, v->peepholes, NULL),
-                                              .direction = PEEPHOLES * v->hidden};
+                                              .direction = RECURRENT_PEEPHOLES * v->hidden};
     v->projected = temporary(l, v, DT_F32, v->width);
     struct sequence_place y = v->y;
     bool both = v->directions == 2 && y.slot >= 0;

@@ -133,6 +133,6 @@ bool check_operators(struct importer *im, const Onnx__GraphProto *graph, const s
         lines[i] = describe(&s, &im->g->arena, &s.list[i]);
     im->d->unsupported = true;
     return fail_lines(im->d, lines, s.count, "%lld node%s of %d operator%s not supported; see --list-operators:",
-                (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count,
-                s.count == 1 ? " is" : "s are");
+                      (long long)s.nodes, s.nodes == 1 ? "" : "s", s.count,
+                      s.count == 1 ? " is" : "s are");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { CHUNK_ROWS = 64, MIN_TIMES = 8, MAX_SCRATCH = 1 << 28 };
-enum { LSTM = 4, GRU = 3, RNN = 1, BIASES = 4, PEEPHOLES = 3 };
+enum { LSTM = 4, GRU = 3, RNN = 1 };
 
 struct recurrence {
     int gates, hidden, inputs, width; /* width: gates * hidden */
@@ -68,7 +68,7 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
         return false;
     int64_t hidden = b->count[1], inputs = x->count[2], width = gates * hidden;
     int64_t units = gates == RNN ? RNN_UNITS : RECURRENT_UNITS, parts = (hidden + units - 1) / units;
-    bool peeps = gates == LSTM && !rounded && b->count[0] == BIASES + PEEPHOLES;
+    bool peeps = gates == LSTM && !rounded && b->count[0] == RECURRENT_BIASES + RECURRENT_PEEPHOLES;
     *m = (struct recurrence){(int)gates, (int)hidden, (int)inputs, (int)width, peeps, rounded, 0, 0, 0};
     bool whole = !in->nclips && !w->nclips && !b->nclips;
     for (int n = 0; n < x->nclips; n++)
@@ -83,7 +83,8 @@ static bool shapes_fit(const struct bound_insn *i, struct recurrence *m)
            in->count[0] * in->count[2] >= width && w->count[0] == parts &&
            w->count[1] == (bf16 ? (hidden + 1) / 2 * 2 : hidden) &&
            w->count[2] == gates * units && w->step[1] == w->count[2] &&
-           (b->count[0] == BIASES || peeps || (rounded && b->count[0] == BIASES + 1)) && b->step[0] == hidden &&
+           (b->count[0] == RECURRENT_BIASES || peeps || (rounded && b->count[0] == RECURRENT_BIASES + 1)) &&
+           b->step[0] == hidden &&
            (!i->o[AP(recurrence, lengths)].mem ||
             i->o[AP(recurrence, lengths)].count[0] == x->count[1]);
 }
@@ -198,7 +199,7 @@ static void step_rows(const struct bound_layer *y, int64_t time, const float *ga
         .factors = y->m->rounded ? y->factors + row : NULL,
     };
     if (y->m->peeps)
-        s.peepholes = s.bias + BIASES * hidden;
+        s.peepholes = s.bias + RECURRENT_BIASES * hidden;
     if (y->y)
         s.y = y->y + time * out->step[0] + row * out->step[1], s.y_pitch = out->step[1];
     y->me->k->recurrent(&s);
@@ -282,8 +283,8 @@ void exec_recurrence(struct worker *me, const struct bound_insn *i)
     y.rounded = (float *)(void *)(me->scratch + m->gates_bytes + 2 * m->state_bytes);
     y.factors = (float *)(void *)(me->scratch + m->gates_bytes + 3 * m->state_bytes);
     y.factor = 1;
-    if (m->rounded && i->o[AP(recurrence, bias)].count[0] > BIASES)
-        y.factor = ((const float *)operand_address(me, &i->o[AP(recurrence, bias)]))[BIASES * m->hidden];
+    if (m->rounded && i->o[AP(recurrence, bias)].count[0] > RECURRENT_BIASES)
+        y.factor = ((const float *)operand_address(me, &i->o[AP(recurrence, bias)]))[RECURRENT_BIASES * m->hidden];
     y.c = h + m->hidden;
     y.y =
         i->o[AP(recurrence, y)].mem ? (float *)operand_address(me, &i->o[AP(recurrence, y)]) : NULL;

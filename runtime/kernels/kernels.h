@@ -21,6 +21,7 @@
 
 #include "neff/core/dtype.h"
 #include "neff/isa/planes.h"
+#include "neff/isa/recurrence.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -247,7 +248,6 @@ static inline int64_t weight_only_work(int k, int block)
  * weights in part j / RECURRENT_UNITS, [k][gate][j % RECURRENT_UNITS], zeros beyond `hidden`; of an RNN in
  * part j / RNN_UNITS, [k][j % RNN_UNITS].
  */
-enum { RECURRENT_UNITS = 16, RNN_UNITS = 4 * RECURRENT_UNITS };
 struct recurrent_step {
     int gates, rows, hidden;
     const void *weights;

@@ -55,12 +55,12 @@ static bool is_separable(const struct model *m)
     return false;
 }
 
-struct batch_inputs { /* a model's inputs: made-up numbers, or the same for all */
+struct batch_inputs { /* of a model */
     struct tensor in[4];
     float data[4][MAX_ELEMENTS];
 };
 
-/* Dims of -1 are the batch. */
+/* Made-up numbers; open dims are the batch. */
 static void fill(const struct model *m, struct batch_inputs *b, int64_t items)
 {
     const struct program *p = model_program(m);

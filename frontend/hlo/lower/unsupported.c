@@ -145,5 +145,5 @@ bool hlo_check_supported(struct hlo_importer *im)
         lines[i] = describe(&im->arena, &s.list[i]);
     im->d->unsupported = true;
     return fail_lines(im->d, lines, s.count, "%lld instruction%s not supported; see --list-operators:",
-                (long long)s.instructions, s.instructions == 1 ? " is" : "s are");
+                      (long long)s.instructions, s.instructions == 1 ? " is" : "s are");
 }
