@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -40,8 +41,8 @@ class NeuronForm(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
-        source = [os.path.join(HERE, "custom_op", f) for f in ("compute.cpp", "shape.cpp")]
-        cls.ops = xcc.custom_op.load(name="test", compute_srcs=source[:1], shape_srcs=source[1:], build_directory=cls.folder, extra_cflags=["-O1"])
+        source = [os.path.join(HERE, "custom_op", f) for f in ("compute.cpp", "plain.cpp", "shape.cpp")]
+        cls.ops = xcc.custom_op.load(name="test", compute_srcs=source[:2], shape_srcs=source[2:], build_directory=cls.folder, extra_cflags=["-O1"])
         folder = os.path.join(ROOT, "models", "giou")
         cls.giou = {multicore: xcc.custom_op.load(
             name="giou%d" % multicore, compute_srcs=[os.path.join(folder, "giou.cpp")], shape_srcs=[os.path.join(folder, "shape.cpp")],
@@ -70,6 +71,7 @@ class NeuronForm(unittest.TestCase):
         eight = xcc.custom_op.load(name="eight", compute_srcs=[os.path.join(HERE, "custom_op", "compute.cpp")],
                                    shape_srcs=[os.path.join(HERE, "custom_op", "shape.cpp")], build_directory=self.folder, multicore=True,
                                    extra_cflags=["-O1"])
+        xcc.custom_op.registered.remove(eight.path)
         self.assertEqual(eight.who(x).tolist(), np.repeat(np.arange(8.0), 8).tolist())
         with self.assertRaisesRegex(xcc.XccError, "with multicore the result is get_dst_tensor"):
             eight.relu(x)
@@ -78,6 +80,15 @@ class NeuronForm(unittest.TestCase):
         x = np.random.default_rng(0).normal(size=(5, 1031)).astype(np.float32)
         self.close(self.ops.relu(x), np.maximum(x, 0))
         np.testing.assert_array_equal(self.ops.turn(x), x.T)
+
+    def test_one_header(self):
+        x, y = (np.random.default_rng(n).normal(size=(4, 50)).astype(np.float32) for n in range(2))
+        np.testing.assert_array_equal(self.ops.plain(x, y), x - y)
+
+    def test_many_shapes(self):
+        for n in range(1, 80):
+            self.ops.relu(np.ones(n, np.float32))
+        self.assertLessEqual(len(self.ops.relu._models), 64)
 
     def test_numbers(self):
         x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
@@ -155,6 +166,25 @@ class NeuronForm(unittest.TestCase):
             p, t = boxes(rng, n, 32), boxes(rng, n, 32)
             np.testing.assert_allclose(xcc.load(archive)(p, t), 1 - giou(p * 2, t * 2).mean(1), rtol=1e-5, atol=1e-6)
 
+    @unittest.skipUnless(torch and find_spec("onnxscript"), "no PyTorch or onnxscript")
+    def test_torch_exporter(self):
+        """PyTorch's exporter of torch.export, the default since 2.9, with sizes that stay open; numbers, two results."""
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                a, b = torch.ops.xop_test.both(torch.ops.xop_test.affine(x, 0.5, 3, 2.0))
+                return torch.ops.xop_test.turn(a + 1), b
+
+        xcc.register_op(self.ops.path)  # the last one loaded has the names
+        x = torch.arange(12.0).reshape(3, 4)
+        wide = torch.arange(20.0).reshape(5, 4)
+        program = torch.onnx.export(Net(), (x,), dynamo=True, dynamic_shapes={"x": {0: torch.export.Dim("rows")}}, verbose=False)
+        model = xcc.load(xcc.compile(program.model_proto.SerializeToString(), auto_cast="none"))
+        for v in (x, wide):
+            for got, expected in zip(model(v.numpy()), Net()(v)):
+                self.close(got, expected.numpy())
+        both = torch.compile(Net(), backend="eager", dynamic=True)(wide)
+        self.close(both[0].numpy(), Net()(wide)[0].numpy())
+
 
 class Names(unittest.TestCase):
     def test_torch_neuronx(self):
@@ -193,6 +223,35 @@ class Register(unittest.TestCase):
             self.assertEqual(ops.Biased(None, x).tolist(), [0, 1, 2, 3, 4])  # an operand left out
             self.assertEqual(ops.Biased(x, x).tolist(), [0, 2, 4, 6, 8])
             xcc.custom_op.registered.remove(ops.path)
+
+    CALLS = """
+import sys, xcc
+ops = xcc.register_op(sys.argv[1])
+import torch
+x = torch.arange(5.0)
+t = torch.ops.my_test
+assert t.Scale(x).tolist() == [0, 2, 4, 6, 8]                      # registered before PyTorch was imported, of domain my.test
+assert t.Biased(None, x).tolist() == [0, 1, 2, 3, 4]               # an operand left out
+total, count = t.Sum([x, x, x])
+assert total.tolist() == [0, 3, 6, 9, 12] and int(count[0]) == 3   # any number of operands
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return t.Biased(None, t.Sum([x, t.Scale(x, 5.0)])[0])
+for dynamo in (False, True) if len(sys.argv) > 2 else (False,):
+    model = xcc.load(xcc.torch.export(Net(), (x,), input_names=["x"], dynamo=dynamo, auto_cast="none"))
+    assert model(x.numpy()).tolist() == [0, 6, 12, 18, 24], dynamo
+"""
+
+    @unittest.skipUnless(find_spec("torch") and find_spec("onnx"), "no PyTorch or onnx")
+    def test_torch(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, source = os.path.join(folder, "ops.so"), os.path.join(ROOT, "test", "e2e", "custom_op.c")
+            with open(source) as f:
+                text = f.read().replace('.domain = "test"', '.domain = "my.test"')
+            subprocess.run([CC, "-O2", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "runtime"), "-xc", "-", "-o", path],
+                           input=text.encode(), check=True)
+            subprocess.run([sys.executable, "-c", self.CALLS, path] + ["dynamo"] * bool(find_spec("onnxscript")), check=True,
+                           env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
 
 
 if __name__ == "__main__":

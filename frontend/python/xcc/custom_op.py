@@ -9,22 +9,25 @@
 """
 from __future__ import annotations
 
+import ast
 import ctypes
 import os
 import re
 import subprocess
-import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+import warnings
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _arrays, _lib, dtypes
+from ._later import after_import
 from ._lib import XccError
 
 registered: List[str] = []  # paths, in the order of their registration
 
 _ABI = 1
 _MULTICORE = 1
+_MODELS = 64  # of an operator, for as many shapes
 
 
 class _Operator(ctypes.Structure):  # struct xop_operator
@@ -53,9 +56,9 @@ def _attributes(text: str) -> List[Attribute]:
     return out
 
 
-def _names(text: str) -> List[str]:
-    """The names of a declaration of operands or results; commas inside [] belong to dims."""
-    return [re.match(r"\s*(\w+)", part).group(1) for part in re.sub(r"\[[^]]*\]", "", text).split(",") if part.strip()]
+def _names(text: str) -> List[Tuple[str, str]]:
+    """The names of a declaration of operands or results, and what follows them: '', '?' or '...'; commas inside [] belong to dims."""
+    return re.findall(r"(?:^|,)\s*(\w+)\s*(\?|\.\.\.|)", re.sub(r"\[[^]]*\]", "", text))
 
 
 class Operator:
@@ -68,14 +71,20 @@ class Operator:
         self.library, self.domain, self.name = library, row.domain.decode(), row.name.decode()
         self.version = row.version
         self.multicore = bool(row.flags & _MULTICORE)
-        self.operands = _names((row.operands or b"").decode())
-        self.results = _names((row.results or b"").decode())
+        operands = _names((row.operands or b"").decode())
+        self.operands = [name for name, _ in operands]
+        self.marks = dict(operands)  # '?': it may be left out, '...': any number of these
+        self.results = [name for name, _ in _names((row.results or b"").decode())]
         self.attributes = _attributes((row.attributes or b"").decode())
         self._models: Dict[Any, Any] = {}
 
     @property
     def full_name(self) -> str:
         return self.domain + "::" + self.name
+
+    @property
+    def torch_name(self) -> str:
+        return re.sub(r"\W", "_", self.domain) + "::" + re.sub(r"\W", "_", self.name)
 
     def split(self, args: Sequence[Any]) -> Tuple[List[Any], Dict[str, Any]]:
         """Operands, and numbers among them by the names of their places: arg1."""
@@ -103,22 +112,27 @@ class Operator:
         first, numbers = len(given), iter(range(len(given)))
         operands = ", ".join("_" if a is None else "%%%d" % next(numbers) for a in arrays)
         values = ", ".join("%%%d" % (first + k) for k in range(len(self.results)))
-        return 'graph "%s" (%s) {\n  %s = custom(%s) {%s}\n  return(%s)\n} outputs(%s)\n' % (
-            self.name, params, values, operands, ", ".join(words), values,
+        sizes = sorted({n for a in given for n in a.shape if isinstance(n, str)})
+        return 'graph "%s" %s(%s) {\n  %s = custom(%s) {%s}\n  return(%s)\n} outputs(%s)\n' % (
+            self.name, "symbols(%s) " % ", ".join(sizes) if sizes else "", params, values, operands, ", ".join(words), values,
             ", ".join('"%s"' % r for r in self.results))
 
     def model(self, arrays: Sequence[Any], attributes: Dict[str, Any]) -> Any:
-        """The call as a loaded archive; arrays: anything with dtype and shape of NumPy, or None: left out."""
+        """The call as a loaded archive; arrays: anything with dtype and shape of NumPy, or None: left out. Sizes may be names."""
         from .model import Model
 
         key = tuple(a is not None and (str(a.dtype), tuple(a.shape)) for a in arrays), tuple(sorted((k, str(v)) for k, v in attributes.items()))
-        if key not in self._models:
+        model = self._models.pop(key, None)
+        if model is None:
             text, archive = self._text(arrays, attributes).encode(), _lib.Archive()
             options = ("--custom-op '%s'" % self.library.path).encode()
             if not _lib.xcc().xcc_compile_memory(text, len(text), b"call.xir", options, ctypes.byref(archive.bytes), None, None):
                 raise _lib.fail()
-            self._models[key] = Model(archive, custom_ops=[self.library.path])
-        return self._models[key]
+            model = Model(archive, custom_ops=[self.library.path])
+            if len(self._models) >= _MODELS:
+                del self._models[next(iter(self._models))]  # the one whose last call is longest ago
+        self._models[key] = model
+        return model
 
     def __call__(self, *args: Any, **attributes: Any) -> Any:
         arrays, numbers = self.split(args)
@@ -174,13 +188,13 @@ class Library:
 
 
 def register_op(path: Any) -> Library:
-    """From now on models may call the operators of this library: xcc.compile finds them, xcc.load runs them, and PyTorch,
-    where it is imported, has them as torch.ops.DOMAIN.NAME. Gives the library, whose operators can be called."""
+    """From now on models may call the operators of this library: xcc.compile finds them, xcc.load runs them, and PyTorch has
+    them as torch.ops.DOMAIN.NAME (my.ops: torch.ops.my_ops), also when it is imported later. Gives the library, whose operators
+    can be called."""
     library = Library(path)
     if library.path not in registered:
         registered.append(library.path)
-    if "torch" in sys.modules:
-        _register_torch(library)
+    after_import("torch", lambda torch: _register_torch(torch, library))
     return library
 
 
@@ -287,6 +301,7 @@ _torch_libraries: Dict[str, Any] = {}  # they end when nobody holds them
 _torch_names: Dict[str, Operator] = {}
 
 _SCHEMA = {"int": "int", "float": "float", "string": "str", "ints": "int[]", "floats": "float[]"}
+_TENSORS = {"": "Tensor ", "?": "Tensor? ", "...": "Tensor[] "}
 _SUFFIX = {"int": "_i", "float": "_f", "string": "_s", "ints": "_i", "floats": "_f"}
 
 
@@ -299,53 +314,61 @@ def _parameters(op: Operator) -> List[Tuple[str, Optional[Attribute]]]:
     return everything
 
 
-def _register_torch(library: Library) -> None:
-    import torch
-
+def _register_torch(torch: Any, library: Library) -> None:
     for op in library.operators:
-        if not re.fullmatch(r"\w+", op.domain) or not re.fullmatch(r"\w+", op.name):
-            continue  # torch.ops has no such names
         known = op.full_name in _torch_names
         _torch_names[op.full_name] = op
         if not known:
             _define_torch(torch, op)
 
 
+def _flat(operands: Iterable[Any]) -> List[Any]:
+    """Operands with those that repeat in their places."""
+    out: List[Any] = []
+    for x in operands:
+        out += x if isinstance(x, (list, tuple)) else [x]
+    return out
+
+
 def _define_torch(torch: Any, op: Operator) -> None:
     parameters = _parameters(op)
     words = []
     for name, a in parameters:
-        words.append("Tensor " + name if a is None else "%s %s%s" % (_SCHEMA[a.kind], name, _schema_default(a)))
+        words.append(_TENSORS[op.marks[name]] + name if a is None else "%s %s%s" % (_SCHEMA[a.kind], name, _schema_default(a)))
     result = "Tensor" if len(op.results) == 1 else "(%s)" % ", ".join(["Tensor"] * len(op.results))
-    holder = _torch_libraries.setdefault(op.domain, torch.library.Library(op.domain, "FRAGMENT"))
-    holder.define("%s(%s) -> %s" % (op.name, ", ".join(words), result))
+    domain, plain = op.torch_name.split("::")
+    holder = _torch_libraries.setdefault(domain, torch.library.Library(domain, "FRAGMENT"))
+    holder.define("%s(%s) -> %s" % (plain, ", ".join(words), result))
 
     def given(args: Sequence[Any]) -> Tuple[List[Any], Dict[str, Any]]:
         pairs = list(zip(parameters, args))
-        return [x for (_, a), x in pairs if a is None], {n: x for (n, a), x in pairs if a is not None}
+        arrays = _flat(x for (_, a), x in pairs if a is None)
+        return arrays, {n: x for (n, a), x in pairs if a is not None}
 
     def compute(*args: Any) -> Any:
         now = _torch_names[op.full_name]
         arrays, attributes = given(args)
-        values = [x.detach() for x in arrays]
-        out = now.model([_arrays.to_numpy(x) for x in values], attributes)(*values)
-        return out
+        values = [None if x is None else x.detach() for x in arrays]
+        model = now.model([None if x is None else _arrays.to_numpy(x) for x in values], attributes)
+        return model(*(x for x in values if x is not None))
 
     def meta(*args: Any) -> Any:
         now = _torch_names[op.full_name]
         arrays, attributes = given(args)
-        examples = [_Example(x) for x in arrays]
-        infos = now.model(examples, attributes).outputs
-        out = [torch.empty(i.shape, dtype=getattr(torch, _torch_dtype(i.dtype)), device="meta") for i in infos]
+        sizes: Dict[str, Any] = {}  # those that PyTorch leaves open, by name
+        infos = now.model([None if x is None else _Example(x, sizes) for x in arrays], attributes).outputs
+        if any(not _known(n, sizes) for i in infos for n in i.shape):  # the operator says no more than for numbers
+            infos = now.model([None if x is None else _Example(x, None) for x in arrays], attributes).outputs
+        out = [torch.empty([_size(n, sizes) for n in i.shape], dtype=getattr(torch, _torch_dtype(i.dtype)), device="meta") for i in infos]
         return out[0] if len(out) == 1 else tuple(out)
 
-    holder.impl(op.name, compute, "CPU")
-    holder.impl(op.name, meta, "Meta")
+    holder.impl(plain, compute, "CPU")
+    holder.impl(plain, meta, "Meta")
 
     def symbolic(g: Any, *args: Any) -> Any:
         from torch.onnx import symbolic_helper
 
-        arrays, attributes = given(args)
+        arrays, attributes = given([symbolic_helper._unpack_list(x) if op.marks.get(n) == "..." else x for (n, _), x in zip(parameters, args)])
         kinds = {a.name: a.kind for a in op.attributes}
         named = {}
         for name, value in attributes.items():
@@ -353,7 +376,44 @@ def _define_torch(torch: Any, op: Operator) -> None:
             named[name + _SUFFIX[kinds[name]]] = symbolic_helper._maybe_get_const(value, letter)
         return g.op(op.full_name, *arrays, outputs=len(op.results), **named)
 
-    torch.onnx.register_custom_op_symbolic(op.full_name, symbolic, 9)
+    torch.onnx.register_custom_op_symbolic(op.torch_name, symbolic, 9)
+    target = getattr(getattr(torch.ops, domain), plain).default
+    after_import("torch.onnx._internal.exporter._core", lambda _: _register_translation(target, op))
+
+
+def _register_translation(target: Any, op: Operator) -> None:
+    """For PyTorch's exporter of torch.export, whose list of operators has no public way in but a parameter of each export."""
+    try:
+        from torch.onnx._internal.exporter._torchlib._torchlib_registry import onnx_impl
+
+        onnx_impl(target, no_compile=True)(_translation(op))
+    except (ImportError, TypeError, AttributeError) as error:  # of another version: it says which operator it lacks
+        warnings.warn("PyTorch's exporter of torch.export takes no operator %s (%s): use torch.onnx.export(dynamo=False)"
+                      % (op.torch_name, error))
+
+
+def _translation(op: Operator) -> Callable[..., Any]:
+    """The call as a node of an ONNX graph."""
+    parameters = _parameters(op)
+
+    def translate(*args: Any, **named: Any) -> Any:
+        from onnxscript import evaluator, ir
+
+        values = dict(zip((n for n, _ in parameters), args), **named)
+        inputs = _flat(values.get(n) for n, a in parameters if a is None)
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        attributes = {n: _CONVERTED[a.kind](values[n]) for n, a in parameters if a is not None and n in values}
+        node = ir.Node(op.domain, op.name, inputs, ir.convenience.convert_attributes(attributes), num_outputs=len(op.results),
+                       version=op.version)
+        evaluator.default().nodes.append(node)
+        return node.outputs[0] if len(op.results) == 1 else node.outputs
+
+    return translate
+
+
+_CONVERTED: Dict[str, Callable[[Any], Any]] = {
+    "int": int, "float": float, "string": str, "ints": lambda v: [int(x) for x in v], "floats": lambda v: [float(x) for x in v]}
 
 
 def _schema_default(a: Attribute) -> str:
@@ -370,9 +430,56 @@ def _torch_dtype(name: str) -> str:
 
 
 class _Example:
-    """Type and shape of a PyTorch tensor without data, as Operator.model asks for them."""
+    """Type and shape of a PyTorch tensor without data, as Operator.model asks for them. Sizes that PyTorch leaves open get
+    names, whose values go to `sizes`; without `sizes` they are the numbers of PyTorch's example, which it notes."""
 
-    def __init__(self, x: Any):
+    def __init__(self, x: Any, sizes: Optional[Dict[str, Any]]):
         names = {_torch_dtype(n): n for n in ("f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "bool")}
         self.dtype = dtypes.from_name(names[str(x.dtype).split(".")[-1]])
-        self.shape = tuple(int(n) for n in x.shape)
+        self.shape = tuple(n if isinstance(n, int) else int(n) if sizes is None else self._name(n, sizes) for n in x.shape)
+
+    @staticmethod
+    def _name(size: Any, sizes: Dict[str, Any]) -> str:
+        known = [name for name, s in sizes.items() if s.node.expr == size.node.expr]
+        name = known[0] if known else "n%d" % len(sizes)
+        sizes[name] = size
+        return name
+
+
+_OF_SIZES: Dict[str, Callable[[Any, Any], Any]] = {
+    "floordiv": lambda a, b: a // b, "ceildiv": lambda a, b: -(-a // b), "mod": lambda a, b: a % b,
+    "min": lambda a, b: _symbolic("sym_min", a, b), "max": lambda a, b: _symbolic("sym_max", a, b)}
+
+
+def _symbolic(name: str, a: Any, b: Any) -> Any:
+    import torch
+
+    return getattr(torch, name)(a, b)
+
+
+def _known(dim: Any, sizes: Dict[str, Any]) -> bool:
+    """Whether the dim of a result is a number or follows from the named sizes."""
+    try:
+        _size(dim, sizes)
+    except (KeyError, SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _size(dim: Any, sizes: Dict[str, Any]) -> Any:
+    """The value of a dim: a number, or the text of a sum or product of named sizes."""
+    def value(e: ast.expr) -> Any:
+        if isinstance(e, ast.Constant):
+            return e.value
+        if isinstance(e, ast.Name):
+            return sizes[e.id]
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub):
+            return -value(e.operand)
+        if isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub, ast.Mult)):
+            a, b = value(e.left), value(e.right)
+            return a + b if isinstance(e.op, ast.Add) else a - b if isinstance(e.op, ast.Sub) else a * b
+        if isinstance(e, ast.Call) and isinstance(e.func, ast.Name):
+            return _OF_SIZES[e.func.id](*(value(a) for a in e.args))
+        raise ValueError(dim)
+
+    return dim if isinstance(dim, int) else value(ast.parse(dim, mode="eval").body)

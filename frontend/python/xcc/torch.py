@@ -8,12 +8,10 @@ torch.compile finds the name where the package is installed; elsewhere import xc
 from __future__ import annotations
 
 import io
-import sys
 import warnings
-from importlib.abc import MetaPathFinder
-from importlib.util import find_spec
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from ._later import after_import
 from .compiler import compile as _compile
 from .model import Model
 
@@ -73,32 +71,8 @@ def _register() -> None:
 
     if any(e.group == "torch_dynamo_backends" and e.name == "xcc" for d in distributions() for e in d.entry_points):
         return  # PyTorch registers it, and refuses a name twice
-    if _REGISTRY in sys.modules:
-        sys.modules[_REGISTRY].register_backend(backend, name="xcc")
-    else:  # which takes seconds to import: not before torch.compile does
-        sys.meta_path.insert(0, _Registers())
-
-
-_REGISTRY = "torch._dynamo.backends.registry"
-
-
-class _Registers(MetaPathFinder):
-    """Waits for PyTorch's list of backends to be imported, and adds this one."""
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        if name != _REGISTRY:
-            return None
-        sys.meta_path.remove(self)
-        spec = find_spec(name)
-        if spec is not None and spec.loader is not None:
-            run = spec.loader.exec_module
-
-            def exec_module(module: Any) -> None:
-                run(module)
-                module.register_backend(backend, name="xcc")
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+    # its list of backends takes seconds to import: not before torch.compile does
+    after_import("torch._dynamo.backends.registry", lambda module: module.register_backend(backend, name="xcc"))
 
 
 _register()

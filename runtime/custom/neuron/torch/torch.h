@@ -7,7 +7,12 @@
 #define XCC_NEURON_TORCH_H
 
 #include <xop/accessor.hpp>
+#include <xop/core.hpp>
 #include <xop/functions.hpp>
 #include <xop/tensor.hpp>
+
+/* Sources use these without including them, as PyTorch's header has them in. */
+#include <cassert>
+#include <cstdio>
 
 #endif
