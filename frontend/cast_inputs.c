@@ -39,6 +39,8 @@ static int64_t likely_size(const struct type *t, int axis, int attempt)
     return t->rank >= 4 && axis >= t->rank - 2 ? pictures[attempt] : others[attempt];
 }
 
+/* The smallest that is likely where a symbol stands: a decoder's token per sequence, [batch,1], looks like rows of a
+ * table, and its states by [batch,heads,...] like one example. */
 static void choose_sizes(const struct program *p, int attempt, int64_t *symbols)
 {
     for (int s = 0; s < p->dims.nsymbols; s++)
@@ -47,8 +49,9 @@ static void choose_sizes(const struct program *p, int attempt, int64_t *symbols)
         const struct type *t = &input_slot(p, i)->type;
         for (int k = 0; t->kind == VK_TENSOR && k < t->rank; k++) {
             int s = dim_is_const(t->dims[k]) ? -1 : dim_as_symbol(&p->dims, t->dims[k]);
-            if (s >= 0 && !symbols[s])
-                symbols[s] = likely_size(t, k, attempt);
+            int64_t size = s >= 0 ? likely_size(t, k, attempt) : 0;
+            if (s >= 0 && (!symbols[s] || size < symbols[s]))
+                symbols[s] = size;
         }
     }
     for (int s = 0; s < p->dims.nsymbols; s++)
