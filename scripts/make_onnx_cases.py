@@ -334,6 +334,8 @@ layer('LSTM_peepholes_directions','LSTM',4,17,6,6,5,2,ins='bl--p',feeds={'l':np.
 layer('LSTM_peepholes_relu','LSTM',4,5,3,5,2,2,ins='-l--p',feeds={'l':np.array([5,2],np.int32)},activations=['Sigmoid','Relu','Tanh']*2)
 layer('RNN_wide','RNN',1,150,8,5,3,2,ins='bli',feeds={'l':np.array([5,2,1],np.int32),'i':f32(2,3,150)})
 layer('RNN_narrow','RNN',1,3,4,6,1,ins='b')
+for op,gates in (('LSTM',4),('GRU',3),('RNN',1)):
+    layer(op+'_no_steps',op,gates,6,5,4,3,2,ins='bli'+('j' if op=='LSTM' else ''),feeds={'l':np.array([2,0,4],np.int32),**{k:f32(2,3,6) for k in ('ij' if op=='LSTM' else 'i')}})
 
 # ---- gates, normalisations of parts of a row, and others of com.microsoft ----
 rng=np.random.default_rng(18)
@@ -551,3 +553,9 @@ for op,bias in (('LayerNormalization',['b']),('SimplifiedLayerNormalization',[])
 case('BeamSearch_encoder_tokens',[M('BeamSearch',['ids','max','few','three','two','one','one'],['y','z'],model_type=1,decoder_start_token_id=2,eos_token_id=9,pad_token_id=1,**t5(tokens=True))],{**words,**ones},['y','z'],opsets=MS)
 written('dims_without_names',[h.make_node('Add',['x','y'],['a']),h.make_node('GlobalMaxPool',['a'],['p']),h.make_node('Mul',['a','p'],['z'])],[vi('x',T.FLOAT,['?',3,'?','?']),vi('y',T.FLOAT,['None','None','-1','-1'])],
         [vi('z',T.FLOAT,['?',3,'?','?'])],{'x':f32(2,3,4,6),'y':f32(1,3,4,6)},[('',17)])
+
+# ---- a window longer than the padded image, by less than its step ----
+rng=np.random.default_rng(30)
+short=lambda op,**k: h.make_node(op,['x'],[op],kernel_shape=[7,3],pads=[1,0,1,0],strides=[3,2],**k)
+case('pool_short_image',[short('MaxPool'),short('AveragePool'),short('LpPool'),h.make_node('AveragePool',['x'],['counted'],kernel_shape=[4,9],strides=[1,5],pads=[0,1,0,0],count_include_pad=1)],{'x':f32(2,3,4,6)},
+     ['MaxPool','AveragePool','LpPool','counted'],opsets=(('',22),))
