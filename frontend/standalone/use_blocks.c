@@ -104,7 +104,8 @@ static struct widths widths_of(const struct lengths *c, int lanes, int vectors)
 {
     struct widths w = {.lanes = lanes, .vectors = vectors};
     for_lengths(c, add_width, &w);
-    for (int columns = lanes / 2; c->open && columns <= lanes * vectors; columns += lanes / 2)
+    /* by quarters of a vector: a last one that is less than a half, a half, more than a half, whole */
+    for (int columns = lanes / 4; c->open && columns <= lanes * vectors; columns += lanes / 4)
         add_width(&w, columns);
     return w;
 }

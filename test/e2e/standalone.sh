@@ -75,6 +75,16 @@ refuses 1 'memory is too small' ./batch 2000 1 1
 refuses 1 'memory is too small' ./batch 20000 1 1
 refuses 1 "" ./batch "$size" 1 -3
 
+# Products with an open number of columns have blocks whatever is left of them: also a last vector that is less than half,
+# or more than half, behind whole ones. Without those they ran one row and one vector at a time.
+printf 'graph "p" symbols(n) (%%0 "x": f32[20,64], %%1 "y": f32[64,n]) {\n  %%2 = matmul(%%0, %%1)\n  return(%%2)\n} outputs("z")\n' >columns.xir
+"$xcc" -q columns.xir --auto-cast none --isa avx512 --standalone columns -o columns.neff
+for vectors in 1 2 3 4; do
+    for name in "f32_block_7x$vectors" "PART_f32_$vectors"; do
+        grep -qx "#define USE_GEMM_16_$name 1" columns/columns_use.h || failed "the program of open columns has no $name"
+    done
+done
+
 # ---- compiled for size: the same bits, in fewer bytes ----
 code_of() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
 large=$(code_of open/digits_all.o)
