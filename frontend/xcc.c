@@ -43,9 +43,12 @@ static int sign_command(int n, char **args)
 
 static void out_of_time(int signal)
 {
-    static const char text[] = "xcc: it takes longer than --limit-seconds allows\n";
+    const char *op = crash_operator_at_work();
+    char text[1024];
+    int n = snprintf(text, sizeof text, "xcc: it takes longer than --limit-seconds allows%s%.400s%s\n",
+                     op ? "; operator " : "", op ? op : "", op ? " has not returned" : "");
     out_remove_temporaries();
-    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    ssize_t written = write(STDERR_FILENO, text, (size_t)n);
     _exit(written < 0 ? EXIT_INTERNAL : EXIT_BAD_INPUT);
 }
 

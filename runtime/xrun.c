@@ -505,6 +505,7 @@ int main(int argc, char **argv)
                        a.profile),
                BAD_INPUT;
     crash_report_install("xrun");
+    crash_report_limit(a.seconds); /* code that the run itself cannot end */
     double started = now_ms();
     engine_threads_select(a.engines);
     void *memory;

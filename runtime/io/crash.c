@@ -1,14 +1,19 @@
 #define _GNU_SOURCE
 #include "runtime/io/crash.h"
 
+#include "neff/base/clock.h"
 #include "neff/base/file.h"
 #include "runtime/custom/custom.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const char *name = "";
@@ -90,11 +95,74 @@ static void prepare_thread(void)
         sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = BYTES}, NULL);
 }
 
+/* ---- operators that do not return ---- */
+
+enum { MAX_THREADS = 256 };
+static double limit; /* seconds that an operator may take; 0: any */
+static atomic_int threads[MAX_THREADS]; /* that operators have run in, by the system's numbers */
+static atomic_int nthreads;
+static _Thread_local double since; /* when the operator at work in this thread began */
+
+/* The timer's signal comes to any thread, which asks all others; who is no longer there is asked in vain. */
+static void look_at_clock(int number, siginfo_t *info, void *context)
+{
+    const struct custom_work *at = custom_at_work;
+    int before = errno, n = nthreads < MAX_THREADS ? nthreads : MAX_THREADS;
+    (void)context;
+    if (at && seconds_now() - since > limit) {
+        char text[1024];
+        int length = say(text, sizeof text, at, "has not returned in the time that --limit-seconds allows");
+        length += snprintf(text + length, sizeof text - (size_t)length, "\n");
+        end(text, length, sizeof text);
+    }
+    for (int i = 0; i < n && info->si_code != SI_TKILL; i++)
+        syscall(SYS_tgkill, getpid(), threads[i], number);
+    errno = before;
+}
+
+/* In a thread's first call, and for the first thread the timer, which ticks a few times before the limit. */
+static void watch_thread(void)
+{
+    static _Thread_local bool known;
+    since = seconds_now();
+    if (known)
+        return;
+    known = true;
+    int i = atomic_fetch_add(&nthreads, 1);
+    if (i < MAX_THREADS)
+        threads[i] = (int)syscall(SYS_gettid);
+    if (i > 0)
+        return;
+    double tick = limit / 4 < 0.01 ? 0.01 : limit / 4 > 1 ? 1 : limit / 4;
+    struct timeval each = {(time_t)tick, (suseconds_t)((tick - (double)(time_t)tick) * 1e6)};
+    struct sigaction act = {.sa_sigaction = look_at_clock, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigaction(SIGALRM, &act, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){each, each}, NULL);
+}
+
+void crash_report_limit(double seconds)
+{
+    limit = seconds;
+}
+
+const char *crash_operator_at_work(void)
+{
+    const struct custom_work *at = custom_at_work;
+    return at ? at->op : NULL;
+}
+
+static void prepare(void)
+{
+    prepare_thread();
+    if (limit > 0)
+        watch_thread();
+}
+
 void crash_report_install(const char *program)
 {
     struct sigaction act = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     name = program;
-    custom_prepare_thread = prepare_thread;
+    custom_prepare_thread = prepare;
     atexit(left);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i].number, &act, NULL);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(OLD_ABI)
 extern const struct xop_library xop_library;
@@ -200,6 +201,8 @@ static bool bad_shape(const struct xop_call *c)
         return xop_fail(c, "not of these sizes");
     if (how == 3)
         c->out[0].rank = c->in[0].dims[0] > 64 ? 1 : 0;
+    while (how == 4)
+        sleep(1);
     return true;
 }
 static const struct xop_operator shape_op = {.domain = "test",
@@ -210,6 +213,22 @@ static const struct xop_operator shape_op = {.domain = "test",
                                              .attributes = "how: int",
                                              .shape = bad_shape,
                                              .run = wrong};
+
+/* A core that does not return. */
+static bool endless(const struct xop_call *c)
+{
+    while (c->core == xop_int(c, "core"))
+        sleep(1);
+    return true;
+}
+static const struct xop_operator endless_op = {.domain = "test",
+                                               .name = "Endless",
+                                               .version = 1,
+                                               .flags = XOP_MULTICORE,
+                                               .operands = "x: f32[n]",
+                                               .results = "y: f32[n]",
+                                               .attributes = "core: int",
+                                               .run = endless};
 
 /* Each core writes one element too many. */
 static bool overlap(const struct xop_call *c)
@@ -304,6 +323,6 @@ static const struct xop_operator bad_op = {.domain = "test",
 #else
 #define BAD
 #endif
-XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &overlap_op,
+XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &endless_op, &overlap_op,
             &max_op, &forget_op, &count_op, &biased_op, &open_op, &shape_op)
 #endif

@@ -244,6 +244,34 @@ shape "xcc: operator test::BadShape crashed (shape function): invalid memory acc
 shape "the type of result 'y' is not known before it runs: not of these sizes; its declaration" 2
 shape "the type of result 'y' is not known before it runs: its shape function gives other types or ranks" 3
 
+# ---- operators that do not return, in the thread that waits for the run or in another one ----
+for core in 0 7; do
+    graph endless "graph \"g\" (%0 \"x\": f32[8]) {
+  %1 = custom(%0) {custom_operator=\"test::Endless\", core=$core}
+  return(%1)
+} outputs(\"y\")"
+    "$xcc" endless.xir --custom-op ops.so -o endless.neff -q
+    for n in 1 8; do
+        refuses 1 "operator test::Endless has not returned in the time that --limit-seconds allows (core $core)" \
+            timeout 60 "$xrun" endless.neff --random --allow-code --limit-seconds 0.2 --threads $n
+    done
+done
+"$xrun" scale.neff --random --allow-code --limit-seconds 60 --bench 3 >out.txt || failed "a limit that is not reached: $(cat out.txt)"
+graph endless 'graph "g" (%0 "x": f32[8]) {
+  %c1 = const f32[8] {1, 2, 3, 4, 5, 6, 7, 8}
+  %1 = custom(%c1) {custom_operator="test::Endless", core=0}
+  %2 = add(%0, %1)
+  return(%2)
+} outputs("y")'
+refuses 1 "it takes longer than --limit-seconds allows; operator test::Endless has not returned" \
+    timeout 60 "$xcc" endless.xir --custom-op ops.so --limit-seconds 1 -o none.neff
+graph shape 'graph "g" (%0 "x": f32[8]) {
+  %1 = custom(%0) {custom_operator="test::BadShape", how=4}
+  return(%1)
+} outputs("y")'
+refuses 1 "it takes longer than --limit-seconds allows; operator test::BadShape has not returned" \
+    timeout 60 "$xcc" shape.xir --custom-op ops.so --limit-seconds 1 -o none.neff
+
 graph overlap 'graph "g" (%0 "x": f32[64]) {
   %1 = custom(%0) {custom_operator="test::Overlap"}
   return(%1)
