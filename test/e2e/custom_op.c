@@ -214,6 +214,29 @@ static const struct xop_operator shape_op = {.domain = "test",
                                              .shape = bad_shape,
                                              .run = wrong};
 
+/* Attributes that are lists, each number with its place. */
+static bool lists(const struct xop_call *c)
+{
+    int n, m;
+    const int64_t *ints = xop_ints(c, "ints", &n);
+    const double *floats = xop_floats(c, "floats", &m);
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (float)((i + 1) * ints[i]);
+    for (int i = 0; i < m; i++)
+        sum += 100 * (float)(i + 1) * (float)floats[i];
+    for (int64_t i = 0; i < c->in[0].dims[0]; i++)
+        ((float *)c->out[0].data)[i] = sum;
+    return true;
+}
+static const struct xop_operator lists_op = {.domain = "test",
+                                             .name = "Lists",
+                                             .version = 1,
+                                             .operands = "x: f32[n]",
+                                             .results = "y: f32[n]",
+                                             .attributes = "ints: ints = 1, floats: floats = 1",
+                                             .run = lists};
+
 /* A core that does not return. */
 static bool endless(const struct xop_call *c)
 {
@@ -323,6 +346,6 @@ static const struct xop_operator bad_op = {.domain = "test",
 #else
 #define BAD
 #endif
-XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &endless_op, &overlap_op,
+XOP_LIBRARY(BAD &scale_op, &pairs_op, &rows_op, &positive_op, &sum_op, &wrong_op, &endless_op, &lists_op, &overlap_op,
             &max_op, &forget_op, &count_op, &biased_op, &open_op, &shape_op)
 #endif

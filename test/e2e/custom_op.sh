@@ -105,6 +105,36 @@ runs() { # NAME [XRUN ARGUMENT...]: compiled and run with each number of threads
         done
     done
 }
+# Lists of attributes: of MLIR, and arrays, which is what JAX makes of NumPy's.
+lists() { # SUM ATTRIBUTES
+    cat >lists.mlir <<END
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = stablehlo.custom_call @"test::Lists"(%x) {api_version = 4 : i32, mhlo.backend_config = {$2}} : (tensor<3xf32>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+END
+    "$xcc" lists.mlir --custom-op ops.so --auto-cast none -o lists.neff -q || failed "attributes $2"
+    "$xrun" lists.neff --random --allow-code | grep -q " max $1 " || failed "attributes $2: $("$xrun" lists.neff --random --allow-code)"
+}
+lists 101 ''
+lists 347 'ints = [1, -2], floats = [0.5, 1.5 : f32]'
+lists 47 'ints = array<i64: 1, -2>, floats = array<f64: 0.5>'
+lists 47 'ints = dense<[1, -2]> : tensor<2xi64>, floats = dense<5.000000e-01> : tensor<1xf64>'
+lists 297 'ints = dense<"0x01000000FEFFFFFF"> : tensor<2xi32>, floats = dense<1.0> : tensor<2xf32>'
+lists 3 'ints = dense<"0x01"> : tensor<2xui8>, floats = dense<> : tensor<0xf64>'
+lists 175 'ints = dense<"0x"> : tensor<0xi64>, floats = dense<"0x0000003F0000803E0000803E"> : tensor<3xf32>'
+for text in 'dense<[1, 2]> : tensor<3xi64>' 'dense<[[1, 2]]> : tensor<1x2xi64>' 'dense<"0x01"> : tensor<2xi64>' 'dense<"0x0G"> : tensor<1xi8>' \
+    'dense<1> : tensor<9999xi64>' 'dense<1>' 'dense<1> : tensor<1xi64' 'array<i64: 1' 'dense<[1'; do
+    sed "s/backend_config = {.*}} :/backend_config = {ints = $text}} :/" lists.mlir >wrong.mlir
+    refuses 1 "" "$xcc" wrong.mlir --custom-op ops.so -o none.neff
+    echo "HloModule m
+
+ENTRY main {
+  x = f32[3] parameter(0)
+  ROOT y = f32[3] custom-call(x), custom_call_target=\"test::Lists\", backend_config={ints = $text}
+}" >wrong.hlo
+    refuses 1 "" "$xcc" wrong.hlo --custom-op ops.so -o none.neff
+done
 graph scale 'graph "g" symbols(n) (%0 "x": f32[n,5,3]) {
   %1 = custom(%0) {custom_operator="test::Scale", factor=4}
   %2 = custom(%0) {custom_operator="Scale"}
