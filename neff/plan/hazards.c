@@ -37,8 +37,10 @@ struct checker {
     struct hazard_memory memory;
     struct progress tracks[TRACKS]; /* of a queue: when the last transfer is complete */
     struct signal_list *semaphores;
-    struct access *accesses;
-    int naccesses, accesses_cap;
+    struct track_accesses {
+        struct access *all; /* by index */
+        int first, n, cap;  /* before the first: what everything comes after */
+    } accesses[TRACKS];
     int64_t executed;
     int *ends;
     bool undefined[MAX_ROWS]; /* rows of the instruction's results that come of what nothing has written */
@@ -187,19 +189,24 @@ static bool signal(struct checker *c, int i)
     return true;
 }
 
-/* Accesses that everything from now on comes after are forgotten. */
+/* Accesses that everything from now on comes after are forgotten. Of a track,
+ * earlier ones are over with any later one. */
 static void forget(struct checker *c)
 {
-    int kept = 0;
-    for (int i = 0; i < c->naccesses; i++) {
-        const struct access *x = &c->accesses[i];
-        bool known = true;
+    for (int t = 0; t < TRACKS; t++) {
+        struct track_accesses *list = &c->accesses[t];
+        int32_t known = INT32_MAX;
         for (int e = 0; e < ENGINE_COUNT; e++)
-            known &= (e == x->engine && x->track == e) || c->tracks[e].at[x->track] >= x->index;
-        if (!known)
-            c->accesses[kept++] = *x;
+            if (e != t && c->tracks[e].at[t] < known)
+                known = c->tracks[e].at[t];
+        while (list->first < list->n && list->all[list->first].index <= known)
+            list->first++;
+        if (list->first <= list->n / 2)
+            continue;
+        list->n -= list->first;
+        memmove(list->all, list->all + list->first, sizeof *list->all * (size_t)list->n);
+        list->first = 0;
     }
-    c->naccesses = kept;
 }
 
 static bool race(struct checker *c, const struct access *now, const struct access *before)
@@ -217,18 +224,40 @@ static bool race(struct checker *c, const struct access *now, const struct acces
                  engine_names[other->engine], insn_info(other->op)->name);
 }
 
-static bool ordered(struct checker *c, const struct access *now)
+/* The first access of a track that does not come before what knows of `known` instructions. */
+static int first_unknown(const struct track_accesses *list, int32_t known)
 {
-    for (int k = 0; k < c->naccesses; k++) {
-        const struct access *x = &c->accesses[k];
-        int32_t *known = &c->tracks[now->engine].at[x->track];
-        if (x->track == now->track || x->track == now->engine || *known >= x->index ||
-            !(x->write || now->write) || !boxes_meet(&c->memory, &x->where, &now->where))
+    int low = list->first, high = list->n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (list->all[middle].index <= known)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool ordered_after(struct checker *c, const struct access *now, const struct track_accesses *list)
+{
+    int32_t *known = &c->tracks[now->engine].at[list->all[list->first].track];
+    for (int k = first_unknown(list, *known); k < list->n; k++) {
+        const struct access *x = &list->all[k];
+        if (*known >= x->index || !(x->write || now->write) || !boxes_meet(&c->memory, &x->where, &now->where))
             continue;
         if (x->engine != now->engine)
             return race(c, now, x);
         *known = x->index; /* what touches the same as a transfer of its engine's queue is after it */
     }
+    return true;
+}
+
+static bool ordered(struct checker *c, const struct access *now)
+{
+    for (int t = 0; t < TRACKS; t++)
+        if (t != now->track && t != now->engine && c->accesses[t].first < c->accesses[t].n &&
+            !ordered_after(c, now, &c->accesses[t]))
+            return false;
     return true;
 }
 
@@ -323,8 +352,6 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         return fault(c, "capacity", i,
                      "an access leaves its tile %d: elements %lld to %lld of %lld", b->tensor,
                      (long long)b->low, (long long)b->high - 1, (long long)size);
-    if (c->limits->elements)
-        *c->limits->elements -= b->total;
     if (write) {
         tile_write(&c->memory, b);
         return true;
@@ -360,8 +387,21 @@ static bool check_tensor(struct checker *c, int i, const struct box *b, bool wri
     return fault(c, "uninitialised read", i, "reads elements of tensor %d that nothing has written", b->tensor);
 }
 
-/* Which elements are read through an index is not known, nor what of a tile whose partitions do not hold whole
- * elements as they are seen. */
+/* Where partitions do not hold whole elements as they are seen, no step leads from one to the next. What the elements
+ * are is not followed. */
+static bool check_first_partition(struct checker *c, int i, const struct box *b)
+{
+    const struct tile *t = &c->k->tiles[b->tensor];
+    int64_t bytes = dim_value(c->memory.values, t->elements) * (int64_t)dtype_bytes(t->dtype);
+    if (b->low >= 0 && b->high <= bytes / b->size)
+        return true;
+    return fault(c, "capacity", i,
+                 "an access leaves a partition of its tile %d: elements %lld to %lld of %lld bytes each, of which "
+                 "a partition of %lld bytes does not hold a whole number",
+                 b->tensor, (long long)b->low, (long long)b->high - 1, (long long)b->size, (long long)bytes);
+}
+
+/* Which elements are read through an index is not known. */
 static bool check_content(struct checker *c, int i, int a, const struct box *b, bool write)
 {
     const struct insn *n = &c->k->insns[i];
@@ -369,7 +409,7 @@ static bool check_content(struct checker *c, int i, int a, const struct box *b, 
         return true;
     if (n->ap[a].mem == MEM_HBM)
         return !c->memory.tensors || check_tensor(c, i, b, write);
-    return !tile_row(&c->memory, b) || check_tile(c, i, b, write);
+    return tile_row(&c->memory, b) ? check_tile(c, i, b, write) : check_first_partition(c, i, b);
 }
 
 static bool touch(struct checker *c, int i, int a, bool write)
@@ -389,8 +429,9 @@ static bool touch(struct checker *c, int i, int a, bool write)
         return check_content(c, i, a, &now.where, write);
     if (!ordered(c, &now) || !check_content(c, i, a, &now.where, write))
         return false;
-    ARENA_GROW(&c->scratch, c->accesses, c->naccesses, c->accesses_cap);
-    c->accesses[c->naccesses++] = now;
+    struct track_accesses *list = &c->accesses[now.track];
+    ARENA_GROW(&c->scratch, list->all, list->n, list->cap);
+    list->all[list->n++] = now;
     return true;
 }
 
@@ -455,7 +496,10 @@ static bool step(struct checker *c, int i)
 
 static bool walked_enough(const struct checker *c)
 {
-    return c->executed >= c->limits->insns || (c->limits->elements && *c->limits->elements <= 0);
+    bool enough = c->executed >= c->limits->insns || (c->limits->elements && *c->limits->elements <= 0);
+    if (enough && c->limits->ended)
+        *c->limits->ended = true;
+    return enough;
 }
 
 /* Executes [from, to); false at a fault, and when enough has been walked. */
@@ -497,7 +541,7 @@ static bool check_point(const struct checker *base, const int64_t *values, const
     struct checker c = *base;
     memcpy(c.vars, point, sizeof(int64_t) * (size_t)c.k->ngrid);
     c.memory = (struct hazard_memory){
-        .p = c.p, .k = c.k, .values = values, .vars = c.vars, .arena = &c.scratch};
+        .p = c.p, .k = c.k, .values = values, .vars = c.vars, .arena = &c.scratch, .left = c.limits->elements};
     hazard_memory_init(&c.memory);
     if (c.limits->unwritten && c.k->ngrid == 0)
         tensor_contents_init(&c.memory);

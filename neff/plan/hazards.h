@@ -41,7 +41,10 @@ struct hazard_unwritten {
 struct hazard_limits {
     int64_t insns; /* executed at one point of the grid; a legal order has legal beginnings */
     int points;    /* of the grid: corners first */
-    int64_t *elements; /* of tiles, to be looked at yet; counted down, at 0 a walk ends as well. NULL: any number */
+    /* Of tiles, to be looked at yet; counted down, at 0 a walk ends as well. NULL: any number. Partitions that are
+     * alike count once. */
+    int64_t *elements;
+    bool *ended; /* set where a walk ends before the kernel does; or NULL */
     const struct hazard_trace *trace; /* or NULL */
     /* Only what is read that nothing has written, of tensors too: of a kernel that has no order yet. Else NULL. */
     struct hazard_unwritten *unwritten;

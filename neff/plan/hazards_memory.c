@@ -345,8 +345,11 @@ static struct owner_walk owner_walk(const struct hazard_memory *m, const struct 
     return w;
 }
 
-static uint32_t *owners(const struct owner_walk *w)
+/* Of the run that is looked at now. */
+static uint32_t *owners(const struct hazard_memory *m, const struct owner_walk *w)
 {
+    if (m->left)
+        *m->left -= w->run;
     int64_t partition = w->regular ? w->first : w->element / w->row;
     return w->map->rows[partition] + w->start + w->element % w->row * w->grains;
 }
@@ -367,7 +370,7 @@ static void set_owner(const struct hazard_memory *m, const struct box *b, bool o
 {
     struct owner_walk w = owner_walk(m, b);
     do {
-        uint32_t *to = owners(&w);
+        uint32_t *to = owners(m, &w);
         for (int64_t i = 0; i < w.run * w.grains; i++)
             to[i] = own ? w.owner : 0;
     } while (next_run(&w));
@@ -395,7 +398,7 @@ enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, 
 {
     struct owner_walk w = owner_walk(m, b);
     do {
-        const uint32_t *from = owners(&w);
+        const uint32_t *from = owners(m, &w);
         unsigned differs = 0;
         for (int64_t i = 0; i < w.run * w.grains; i++)
             differs |= from[i] ^ w.owner;

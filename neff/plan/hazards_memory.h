@@ -34,6 +34,7 @@ struct hazard_memory {
     int64_t grain; /* bytes: divides all tiles' types, what they are seen as, and addresses */
     struct tile_map placed[MEM_PSUM + 1], *loose; /* loose: per tile */
     struct tensor_map *tensors; /* per slot */
+    int64_t *left; /* hazard_limits.elements */
 };
 
 void hazard_memory_init(struct hazard_memory *m);

@@ -330,12 +330,12 @@ static void touch_hbm(struct watch *w, const struct launch_state *l, const struc
     w->slot = b.tensor, w->seen = false;
     w->me.indirect = info->ap[a].reach == REACH_INDIRECT;
     w->me.sums = info->ap[a].access == 'u' && insn_role(info, ROLE_ACCUMULATE) < 0;
-    if (b.total == 0 || !w->rewritten[h->space + 1])
+    if (b.total == 0)
         return;
     if (b.low < 0 || (h->size >= 0 && b.high > h->size))
         fault(w, "capacity", "bytes %lld to %lld of %s, which has %lld", (long long)b.low,
               (long long)b.high - 1, slot_name(w, b.tensor), (long long)h->size);
-    else
+    else if (w->rewritten[h->space + 1])
         touch_box(w, &b);
 }
 

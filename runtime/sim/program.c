@@ -399,6 +399,12 @@ static bool set_input(const struct program *p, int64_t *symbols, const struct si
 int64_t *sim_bind(const struct program *p, const struct sim_shape *shapes, int nshapes,
                   const char **assumed, struct arena *a, struct diag *d)
 {
+    return sim_bind_others(p, shapes, nshapes, 1, assumed, a, d);
+}
+
+int64_t *sim_bind_others(const struct program *p, const struct sim_shape *shapes, int nshapes, int64_t others,
+                         const char **assumed, struct arena *a, struct diag *d)
+{
     const struct dim_table *t = &p->dims;
     int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
             *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
@@ -412,7 +418,8 @@ int64_t *sim_bind(const struct program *p, const struct sim_shape *shapes, int n
     for (int i = 0; i < t->nsymbols; i++) {
         if (symbols[i] >= 0)
             continue;
-        symbols[i] = 1;
+        int64_t most = t->symbols[i].max ? t->symbols[i].max : INT64_MAX;
+        symbols[i] = t->symbols[i].runtime ? 1 : others < most ? others : most;
         list = list ? arena_printf(a, "%s, %s", list, t->symbols[i].name)
                     : arena_strdup(a, t->symbols[i].name);
     }

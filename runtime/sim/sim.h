@@ -53,6 +53,9 @@ struct sim_shape {
 };
 int64_t *sim_bind(const struct program *p, const struct sim_shape *shapes, int nshapes,
                   const char **assumed, struct arena *a, struct diag *d);
+/* The same, others as large as that, as far as they may be. */
+int64_t *sim_bind_others(const struct program *p, const struct sim_shape *shapes, int nshapes, int64_t others,
+                         const char **assumed, struct arena *a, struct diag *d);
 /* "NAME=1,3,224" or "symbol=4". */
 bool sim_shape_parse(struct sim_shape *s, const char *text, struct arena *a, struct diag *d);
 
@@ -166,6 +169,10 @@ void sim_free(struct sim *s);
  * together (order.c); a line for each kernel that has one, the first of it, and for each pair of
  * steps. How many there are, -1 with a message when the program cannot be simulated. */
 int sim_check(const struct program *p, const struct sim_options *o, FILE *out, struct diag *d);
+/* The kernels alone, each as far as a short walk goes, and whether instances of its grid are independent. */
+int sim_check_kernels(const struct program *p, const struct sim_options *o, FILE *out);
+/* Whether the program may run with these sizes, as far as they are those of inputs. */
+bool sim_admits(const struct program *p, const int64_t *values);
 
 /* ---- what follows from a run (analysis.c) ---- */
 

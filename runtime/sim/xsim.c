@@ -230,14 +230,25 @@ static bool simulate(struct arguments *a, const char *path, struct simulated *x,
     return true;
 }
 
-/* Exit status. */
+/* Sizes that are not given are looked at as 1, as 2, and as more than a memory has partitions: where a grid has one
+ * instance, none is at another one's addresses. Of many sizes, what all steps do would take long. Exit status. */
 static int check(struct arguments *a, struct diag *d)
 {
+    static const int64_t others[] = {1, 2, 130};
     struct simulated x = {0};
     int status = BAD_INPUT;
     struct sim_options o;
-    if (open_with(a, a->path, &x, &o, d))
-        status = sim_check(x.p, &o, stdout, d) ? BAD_INPUT : OK;
+    bool ok = open_with(a, a->path, &x, &o, d);
+    for (int i = 0; ok && i < (x.assumed ? (int)(sizeof others / sizeof *others) : 1); i++) {
+        o.values = sim_bind_others(x.p, a->shapes, a->nshapes, others[i], NULL, &a->arena, d);
+        if (i > 0 && !sim_admits(x.p, o.values))
+            continue;
+        if (x.assumed)
+            printf("not given, taken as %lld: %s\n", (long long)others[i], x.assumed);
+        int found = others[i] > 2 ? sim_check_kernels(x.p, &o, stdout) : sim_check(x.p, &o, stdout, d);
+        status = found ? BAD_INPUT : OK;
+        ok = status == OK;
+    }
     close_simulated(&x);
     return status;
 }

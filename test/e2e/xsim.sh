@@ -32,7 +32,7 @@ for model in mobilenet_v2 bert_base gpt2; do
     simulates $model.cpu_on_inf2 $model.cpu.neff --target inf2
     simulates $model.cores $model.trn1.neff --cores 2
 done
-"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
+"$xcc" "$source/models/digits/digits.onnx" -q --auto-cast matmult --target trn1 -o digits.neff
 simulates digits digits.neff --shape image=4,1,28,28
 simulates digits_batch digits.neff --shape batch=4
 cmp -s digits.txt digits_batch.txt || failed "--shape of an input and of its symbol differ"
@@ -88,7 +88,7 @@ awk 'NR > 1 && /^ / && ($6 < 0.999 || $3 <= 0) { exit 1 }' steps.txt || failed "
     failed "--steps: what steps add is not the latency"
 
 # Layers that became one kernel: a part for each of them, which together do what the step does.
-"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 --shape batch=1 -o chained.neff
+"$xcc" "$source/models/digits/digits.onnx" -q --auto-cast matmult --target trn1 --shape batch=1 -o chained.neff
 "$xsim" chained.neff --steps >chained.txt
 layers=$(awk '$7 == "-" { printf "%s ", $17 }' chained.txt)
 [ "$layers" = "/conv1 /pool1 /conv2 /pool2 /fc /softmax " ] || failed "--steps: parts of a chained kernel: $layers"

@@ -8,7 +8,7 @@ xsim=$build/runtime/sim/xsim
 planted_hazards gpt2
 
 # finds KIND EXPRESSION: an edit of the text makes that hazard
-"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 --shape batch=1 -o digits.neff
+"$xcc" "$source/models/digits/digits.onnx" -q --auto-cast matmult --target trn1 --shape batch=1 -o digits.neff
 "$build/xdump" digits.neff --asm >digits.xasm
 finds() {
     sed "$2" digits.xasm >edited.xasm
@@ -34,9 +34,11 @@ finds "deadlock" "${load}s/ signal s[0-9]*//"
 finds "overlapping buffers" "s/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at $first/"
 finds "capacity" 's/tile sbuf1 bf16 7 x 112 at .*/tile sbuf1 bf16 7 x 112 at 180160/'
 finds "uninitialised read" 's/\(dst=sbuf0 f32\[0\](7:112, \)112:1\(), src=%0 f32\[0\](7:112, \)112:1/\196:1\296:1/'
+# A tile seen as elements of which a partition does not hold a whole number, in more than one partition.
+finds "capacity" '0,/stationary=sbuf[0-9]* bf16\[0\](118:9, 1:1)/s/\(stationary=sbuf[0-9]* \)bf16\(\[0\](118:9, 1:1)\)/\1f32\2/'
 
 # Of a program of several steps, whose batch is open.
-"$xcc" "$source/models/digits/digits.onnx" -q --target trn1 -o digits.neff
+"$xcc" "$source/models/digits/digits.onnx" -q --auto-cast matmult --target trn1 -o digits.neff
 "$build/xdump" digits.neff --asm >digits.xasm
 # across_steps KIND EXPRESSION: the same, of what steps do together
 across_steps() {
@@ -49,6 +51,34 @@ across_steps() {
 }
 across_steps "uninitialised read" '/^ *launch 1/{h;N;s/\(.*\)\n\(.*\)/\2\n\1/}'
 across_steps "uninitialised read" '/^ *launch 0/d'
+# Beyond the end of what is only read, as the constants are.
+across_steps "capacity" 's/\(src=%2 bf16\[g1\*108\)\]/\1+1]/'
+# Instances that store in one place: there are several of a batch of more than one only.
+across_steps "dependent instances" 's/\(dst=%5 bf16\[\)g0\*2352+/\1/'
+
+# A fault behind many instructions.
+cat >long.xasm <<'END'
+program "long" target trn1
+outputs "y"
+
+slot %0 planned "y" f32[128,2] output
+
+kernel 0 "long" grid() vars 1 semaphores 1 flops 0 bytes 0 {
+  tile sbuf0 f32 128 x 2 at 0
+  loop i0 < 12000 {
+    dve.memset dst=sbuf0 f32[0](128:2, 1:1), value=0
+    dve.tensor_copy dst=sbuf0 f32[0](128:2, 1:1), src=sbuf0 f32[0](128:2, 1:1) signal s0
+  }
+  sp.dma_copy dst=%0 f32[0](128:2, 2:1), src=sbuf0 f32[0](128:2, 2:1) wait s0>=12000
+}
+
+region 0 () -> (%0) {
+  launch 0
+}
+END
+"$xsim" --check long.xasm >out && failed "an uninitialised read behind 24000 instructions: $(cat out)"
+grep -q "^kernel 0 'long': uninitialised read: " out || failed "behind 24000 instructions: $(cat out)"
+
 # Steps that are calls, and results without a step, are named too.
 cat >calls.xasm <<'END'
 program "calls" target cpu

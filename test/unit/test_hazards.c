@@ -35,14 +35,21 @@ enum fault {
     PAST_END,
     NEVER_WRITTEN,
     OTHER_QUEUE,
+    OTHER_SEMAPHORE,
+    WAIT_LATER,
+    SIGNAL_TWICE,
+    SIGNAL_EARLIER,
+    OTHER_ENGINE,
+    SMALL_TILE,
     FAULTS
 };
 static const struct {
     const char *name;
-    const char *kinds[6]; /* any of them */
+    const char *kinds[7]; /* any of them */
+    bool may_order_all;   /* no fault where all that touches the same bytes is in order as before */
 } faults[FAULTS] = {
-    [NO_WAIT] = {"wait removed", {"missing wait", "two queues", "overlapping", "uninit"}},
-    [LOW_COUNT] = {"count too low", {"missing wait", "two queues", "overlapping", "uninit"}},
+    [NO_WAIT] = {"wait removed", {"missing wait", "two queues", "overlapping", "uninit"}, true},
+    [LOW_COUNT] = {"count too low", {"missing wait", "two queues", "overlapping", "uninit"}, true},
     [HIGH_COUNT] = {"count too high", {"wrong count", "deadlock"}},
     [NO_SIGNAL] = {"signal removed",
                    {"wrong count", "deadlock", "missing wait", "two queues", "overlapping"}},
@@ -50,6 +57,16 @@ static const struct {
     [PAST_END] = {"a tile past the memory's end", {"capacity"}},
     [NEVER_WRITTEN] = {"a tile that nothing writes", {"uninitialised"}},
     [OTHER_QUEUE] = {"a transfer twice, by another queue", {"two queues", "missing wait"}},
+    [OTHER_SEMAPHORE] = {"a wait for another semaphore",
+                         {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
+    [WAIT_LATER] = {"a wait at the engine's next instruction",
+                    {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
+    [SIGNAL_TWICE] = {"a semaphore signalled twice", {"missing wait", "two queues", "overlapping", "uninit"}, true},
+    [SIGNAL_EARLIER] = {"a signal at the engine's instruction before",
+                        {"missing wait", "two queues", "overlapping", "uninit"}, true},
+    [OTHER_ENGINE] = {"another engine's instruction, without waits and signals",
+                      {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
+    [SMALL_TILE] = {"a tile smaller than its accesses", {"capacity"}},
 };
 
 static bool sound(const struct hazard_subject *s, struct diag *d)
@@ -94,6 +111,15 @@ static int list_events(struct order *o, int i, int64_t *vars, bool run)
         }
     }
     return i;
+}
+
+static int count_events(const struct hazard_subject *s)
+{
+    struct order o = {.s = s};
+    int64_t vars[MAX_VARS] = {0};
+    list_events(&o, 0, vars, true);
+    arena_free(&o.arena);
+    return o.n;
 }
 
 static const struct insn *insn_of(const struct order *o, int event)
@@ -180,7 +206,9 @@ static bool all_in_order(const struct hazard_subject *s)
 {
     struct order o = {.s = s};
     int64_t vars[MAX_VARS] = {0};
-    bool all = s->k->ngrid == 0;
+    bool all = true;
+    for (int g = 0; g < s->k->ngrid; g++)
+        all &= dim_value(s->values, s->k->grid[g]) == 1;
     list_events(&o, 0, vars, true);
     for (int e = 0; all && e < o.n; e++) {
         find_over(&o, e);
@@ -193,13 +221,13 @@ static bool all_in_order(const struct hazard_subject *s)
 
 /* ---- plants ---- */
 
-/* The program as it is now has the fault. To leave out a wait is none where all that touches the same bytes is in order
- * without it: the compiler waits for whole tiles, and for cells of tensors, where a pattern leaves gaps. */
+/* The program as it is now has the fault. To leave out a wait, for one, is none where all that touches the same bytes
+ * is in order without it: the compiler waits for whole tiles, and for cells of tensors, where a pattern leaves gaps. */
 static bool found(struct hazard_subject *s, enum fault f, int insn)
 {
     struct diag d = {0};
     bool is_sound = sound(s, &d);
-    if (is_sound && (f == NO_WAIT || f == LOW_COUNT) && all_in_order(s)) {
+    if (is_sound && faults[f].may_order_all && all_in_order(s)) {
         s->harmless[f]++;
         return true;
     }
@@ -241,6 +269,72 @@ static void plant_in_waits(struct hazard_subject *s, int i)
     if (old.signal[0] >= 0 && awaited(s, old.signal[0])) {
         n->signal[0] = -1;
         found(s, NO_SIGNAL, i);
+        *n = old;
+    }
+}
+
+/* The engine's instruction after i, or before it, in the same loop; -1: none. */
+static int neighbour(const struct kernel *k, int i, int step)
+{
+    for (int j = i + step; j >= 0 && j < k->ninsns; j += step) {
+        if (k->insns[j].op == INSN_loop || k->insns[j].op == INSN_end)
+            return -1;
+        if (k->insns[j].engine == k->insns[i].engine)
+            return j;
+    }
+    return -1;
+}
+
+static void plant_wait_elsewhere(struct hazard_subject *s, int i)
+{
+    struct insn *n = &s->k->insns[i], old = *n;
+    int next = neighbour(s->k, i, 1);
+    for (int w = 0; w < old.nwaits; w++) {
+        if (!s->useful[i * MAX_SYNC + w])
+            continue;
+        n->wait = arena_copy(&s->arena, old.wait, sizeof *old.wait * old.nwaits);
+        for (int other = 0; other < s->k->nsemaphores && other < 8; other++) {
+            n->wait[w].semaphore = (uint16_t)other;
+            if (other != old.wait[w].semaphore)
+                found(s, OTHER_SEMAPHORE, i);
+        }
+        *n = old;
+    }
+    if (next < 0 || !old.nwaits || s->k->insns[next].nwaits)
+        return;
+    s->k->insns[next].wait = old.wait, s->k->insns[next].nwaits = old.nwaits;
+    n->nwaits = 0;
+    found(s, WAIT_LATER, i);
+    *n = old;
+    s->k->insns[next].nwaits = 0;
+}
+
+static void plant_signal_elsewhere(struct hazard_subject *s, int i)
+{
+    struct insn *n = &s->k->insns[i], old = *n;
+    int before = neighbour(s->k, i, -1);
+    if (old.signal[0] < 0 || old.signal[1] >= 0 || !awaited(s, old.signal[0]))
+        return;
+    n->signal[1] = old.signal[0];
+    found(s, SIGNAL_TWICE, i);
+    n->signal[0] = n->signal[1] = -1;
+    if (before >= 0 && s->k->insns[before].signal[0] < 0) {
+        s->k->insns[before].signal[0] = old.signal[0];
+        found(s, SIGNAL_EARLIER, i);
+        s->k->insns[before].signal[0] = -1;
+    }
+    *n = old;
+}
+
+static void plant_engine(struct hazard_subject *s, int i)
+{
+    struct insn *n = &s->k->insns[i], old = *n;
+    for (int e = 0; e < ENGINE_COUNT; e++) {
+        if (e == old.engine || !(insn_info(n->op)->engines & 1u << e))
+            continue;
+        n->engine = (uint8_t)e;
+        n->nwaits = 0, n->signal[0] = n->signal[1] = -1;
+        found(s, OTHER_ENGINE, i);
         *n = old;
     }
 }
@@ -332,6 +426,27 @@ static bool overwritten(const struct hazard_subject *s, int a, int b)
     return any;
 }
 
+/* Of a tile of which some access has the last element. */
+static void plant_small_tile(struct hazard_subject *s, int tile)
+{
+    static const int64_t vars[MAX_VARS];
+    struct hazard_memory m = {.p = s->p, .k = s->k, .values = s->values, .vars = vars};
+    struct tile *t = &s->k->tiles[tile], old = *t;
+    int64_t size = dim_value(s->values, old.partitions) * dim_value(s->values, old.elements);
+    bool full = false;
+    for (int i = 0; i < s->k->ninsns; i++)
+        for (int a = 0; a < insn_info(s->k->insns[i].op)->naps && s->executed[i]; a++) {
+            const struct ap *ap = &s->k->insns[i].ap[a];
+            bool on_chip = ap->mem == MEM_SBUF || ap->mem == MEM_PSUM;
+            full |= on_chip && ap->tensor == tile && ap->dtype == old.dtype && box_of(&m, ap).high == size;
+        }
+    if (!full || dim_value(s->values, old.partitions) < 2)
+        return;
+    t->partitions = dim_sub(&s->p->dims, old.partitions, 1);
+    found(s, SMALL_TILE, -1);
+    *t = old;
+}
+
 static void plant_in_tiles(struct hazard_subject *s)
 {
     struct tile *tiles = s->k->tiles;
@@ -343,6 +458,8 @@ static void plant_in_tiles(struct hazard_subject *s)
         int64_t bytes = dim_value(s->values, old.elements) * (int64_t)dtype_bytes(old.dtype);
         tiles[i].address = limit - bytes + 64;
         found(s, PAST_END, -1);
+        tiles[i].address = old.address;
+        plant_small_tile(s, i);
         for (int j = i + 1; j < s->k->ntiles && j < i + 4; j++)
             if (tiles[j].mem == old.mem && tiles[j].address >= 0 && tiles[j].address + bytes <= limit) {
                 tiles[i].address = tiles[j].address;
@@ -363,10 +480,16 @@ static void plant_all(struct hazard_subject *s)
     traced.trace = &trace;
     if (!kernel_is_sound(s->p, s->k, s->m, s->values, &traced, &d))
         fail_msg("kernel '%s' before anything is planted: %s", s->k->name, d.text);
+    int n = count_events(s), every = n / 300 + 1; /* what is found harmless takes the square of that to judge */
     for (int i = 0; i < s->k->ninsns; i++) {
         if (!s->executed[i])
             continue;
         plant_in_waits(s, i);
+        if (n < 2000 && i % every == 0) {
+            plant_wait_elsewhere(s, i);
+            plant_signal_elsewhere(s, i);
+            plant_engine(s, i);
+        }
         plant_queue(s, i);
         plant_unwritten(s, i);
     }
