@@ -251,7 +251,8 @@ c('CropAndResize',M('CropAndResize',['x','r','b','s'],['y'],extrapolation_value=
 
 # ---- local functions: nested, with attribute defaults, overloads and references to attributes ----
 def model_case(name,m,feeds):
-    s=ort.InferenceSession(m.SerializeToString()); r=s.run(None,feeds)
+    write_model(name,m,feeds,ort.InferenceSession(m.SerializeToString()).run(None,feeds))
+def write_model(name,m,feeds,r):
     d=f'{out}/{name}'; os.makedirs(d+'/test_data_set_0'); open(d+'/model.onnx','wb').write(m.SerializeToString())
     for i,v in enumerate(feeds.values()): open(f'{d}/test_data_set_0/input_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
     for i,v in enumerate(r): open(f'{d}/test_data_set_0/output_{i}.pb','wb').write(nh.from_array(v).SerializeToString())
@@ -559,3 +560,12 @@ rng=np.random.default_rng(30)
 short=lambda op,**k: h.make_node(op,['x'],[op],kernel_shape=[7,3],pads=[1,0,1,0],strides=[3,2],**k)
 case('pool_short_image',[short('MaxPool'),short('AveragePool'),short('LpPool'),h.make_node('AveragePool',['x'],['counted'],kernel_shape=[4,9],strides=[1,5],pads=[0,1,0,0],count_include_pad=1)],{'x':f32(2,3,4,6)},
      ['MaxPool','AveragePool','LpPool','counted'],opsets=(('',22),))
+
+# ---- what PyTorch's exporters write of integers of 16 bits, and ONNX Runtime refuses: the results are NumPy's ----
+rng=np.random.default_rng(16)
+def beside(name,nodes,feeds,results,opset):
+    m=h.make_model(h.make_graph(nodes,name,[typ(k,v) for k,v in feeds.items()],[typ(k,v) for k,v in results.items()],initializer=[nh.from_array(np.array([1]),'axis')]),opset_imports=[h.make_opsetid('',opset)],ir_version=8)
+    write_model(name,m,feeds,results.values())
+for t in (np.int16,np.uint16):
+    x=rng.integers(np.iinfo(t).min,np.iinfo(t).max,(3,7,2)).astype(t)
+    beside('ReduceMax_'+np.dtype(t).name,[h.make_node('ReduceMax',['x','axis'],['a'],keepdims=0),h.make_node('ReduceMin',['x','axis'],['b']),h.make_node('ReduceMax',['x'],['c'],keepdims=0)],{'x':x},{'a':x.max(1),'b':x.min(1,keepdims=True),'c':np.array(x.max())},20)
