@@ -9,6 +9,7 @@
 #include "neff/base/file.h"
 #include "neff/base/recover.h"
 #include "neff/base/version.h"
+#include "runtime/sim/sim.h"
 
 #include "frontend/kernel_api.h"
 
@@ -143,7 +144,7 @@ bool xcc_compile_memory(const void *model, size_t size, const char *name, const 
     return ok;
 }
 
-static bool simulate(const void *archive, size_t size, struct xcc_bytes *json, struct diag *d)
+static bool simulate(const void *archive, size_t size, int cores, struct xcc_bytes *json, struct diag *d)
 {
     struct neff_file f = {0};
     if (!neff_open_memory(&f, archive, size, "archive", d))
@@ -151,7 +152,7 @@ static bool simulate(const void *archive, size_t size, struct xcc_bytes *json, s
     char *text = NULL;
     struct program *p = neff_program(&f, false, d);
     FILE *out = p ? open_memstream(&text, &json->size) : NULL;
-    bool ok = out && report_json(p, out, d);
+    bool ok = out && report_json(p, cores, out, d);
     if (out && fclose(out) != 0)
         ok = false;
     program_free(p);
@@ -164,13 +165,22 @@ static bool simulate(const void *archive, size_t size, struct xcc_bytes *json, s
 
 bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json)
 {
+    return xcc_simulate_cores(archive, size, 1, json);
+}
+
+bool xcc_simulate_cores(const void *archive, size_t size, int cores, struct xcc_bytes *json)
+{
     struct diag d = {0};
     *json = (struct xcc_bytes){0};
+    if (cores < 1 || cores > SIM_CORES) {
+        fail(&d, "a program is simulated on 1 or %d cores, not %d", SIM_CORES, cores);
+        return api_fail(&d);
+    }
     void *aligned = aligned_alloc(64, (size + 63) / 64 * 64 + 64); /* as it would be mapped */
     bool ok = aligned || fail_memory(&d, "out of memory");
     if (ok)
         memcpy(aligned, archive, size);
-    ok = ok && simulate(aligned, size, json, &d);
+    ok = ok && simulate(aligned, size, cores, json, &d);
     free(aligned);
     return ok || api_fail(&d);
 }

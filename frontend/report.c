@@ -4,11 +4,11 @@
 
 enum { MAX_RECORDS = 1 << 20, MAX_INSNS = 20000000 };
 
-static bool simulate(const struct program *p, bool json, FILE *out, struct diag *d)
+static bool simulate(const struct program *p, int cores, bool json, FILE *out, struct diag *d)
 {
     struct arena scratch = {0};
     const char *assumed = NULL;
-    struct sim_options o = {.cores = 1, .max_records = MAX_RECORDS, .max_insns = MAX_INSNS};
+    struct sim_options o = {.cores = cores, .max_records = MAX_RECORDS, .max_insns = MAX_INSNS};
     o.values = sim_bind(p, NULL, 0, &assumed, &scratch, d);
     struct sim *s = o.values ? sim_run(p, &o, d) : NULL;
     if (s) {
@@ -28,10 +28,10 @@ static bool simulate(const struct program *p, bool json, FILE *out, struct diag 
 
 bool print_report(const struct program *p, struct diag *d)
 {
-    return simulate(p, false, stdout, d) || fail_in(d, "--report");
+    return simulate(p, 1, false, stdout, d) || fail_in(d, "--report");
 }
 
-bool report_json(const struct program *p, FILE *out, struct diag *d)
+bool report_json(const struct program *p, int cores, FILE *out, struct diag *d)
 {
-    return simulate(p, true, out, d);
+    return simulate(p, cores, true, out, d);
 }

@@ -11,6 +11,6 @@
 /* On stdout. Dims that are not known count as 1. */
 bool print_report(const struct program *p, struct diag *d);
 /* The same as one JSON object. */
-bool report_json(const struct program *p, FILE *out, struct diag *d);
+bool report_json(const struct program *p, int cores, FILE *out, struct diag *d);
 
 #endif

@@ -205,6 +205,8 @@ const char *xcc_kernel_assembly(struct xcc_kernel *k);
 /* How long an archive in memory would take on the machine that it was compiled for, as `xsim --json` says: one JSON
  * object. Sizes that are not known count as 1. */
 bool xcc_simulate(const void *archive, size_t size, struct xcc_bytes *json);
+/* The same on 1 or 2 cores of the chip, to which instances of grids are dealt out in turn. */
+bool xcc_simulate_cores(const void *archive, size_t size, int cores, struct xcc_bytes *json);
 
 /* ---- what there is: the table of instructions, for binders and documentation ---- */
 

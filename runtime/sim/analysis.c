@@ -109,8 +109,9 @@ static double bound_without(const struct sim *s, int without, const char **by)
         }
     if (!s->m->strict && all >= max)
         max = all, *by = "processor";
-    if (without != TRACK_QUEUE && s->dma_busy / s->o.cores > max)
-        max = s->dma_busy / s->o.cores, *by = "dma";
+    for (int c = 0; c < s->o.cores; c++)
+        if (without != TRACK_QUEUE && s->dma_of_core[c] > max)
+            max = s->dma_of_core[c], *by = "dma";
     return max;
 }
 

@@ -52,6 +52,14 @@ static void print_wait(const struct sim *s, int track, FILE *out)
     }
 }
 
+static bool is_idle(const struct sim *s, int core)
+{
+    int64_t insns = 0;
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        insns += s->tracks[core][e].insns;
+    return insns == 0;
+}
+
 static void print_engines(const struct sim *s, FILE *out)
 {
     fprintf(out, "\n%-5s %12s %7s %12s %12s %12s %12s  waits most for\n", "", "busy us", "busy",
@@ -61,16 +69,19 @@ static void print_engines(const struct sim *s, FILE *out)
             const struct sim_track *l = &s->tracks[c][e];
             if (!l->insns)
                 continue;
-            fprintf(out, "%-5s %12.2f %6.1f%% %12.2f %12.2f %12.2f %12lld", engine_names[e],
-                    us(l->busy), part((double)l->busy, (double)s->latency), us(l->waiting),
-                    us(l->blocked), us(s->latency - l->busy - l->waiting - l->blocked),
-                    (long long)l->insns);
+            char name[16];
+            snprintf(name, sizeof name, s->o.cores > 1 ? "%s.%d" : "%s", engine_names[e], c);
+            fprintf(out, "%-6s%12.2f %6.1f%% %12.2f %12.2f %12.2f %12lld", name, us(l->busy),
+                    part((double)l->busy, (double)s->latency), us(l->waiting), us(l->blocked),
+                    us(s->latency - l->busy - l->waiting - l->blocked), (long long)l->insns);
             print_wait(s, e, out);
             fprintf(out, "\n");
         }
     fprintf(out, "%-5s %12.2f %6.1f%% %12s %12s %12.2f %12lld  transfers\n", "dma",
             s->dma_busy / s->o.cores / 1e6, part(s->dma_busy / s->o.cores, (double)s->latency), "",
             "", (double)s->latency / 1e6 - s->dma_busy / s->o.cores / 1e6, (long long)s->transfers);
+    if (s->o.cores > 1 && is_idle(s, 1))
+        fprintf(out, "core 1 has nothing to do: instances of a kernel's grid are dealt out to cores, none has two\n");
 }
 
 static void print_memory(const struct sim *s, const struct sim_summary *y, FILE *out)

@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 /* What has times of its own: the engines, then the DMA queue that each engine feeds. */
-enum { TRACK_QUEUE = ENGINE_COUNT, TRACK_COUNT = 2 * ENGINE_COUNT, SIM_CORES = 2 };
+enum { TRACK_QUEUE = ENGINE_COUNT, TRACK_COUNT = 2 * ENGINE_COUNT, SIM_CORES = 2, SIM_OVERLAP = 8 };
 extern const char *const track_names[TRACK_COUNT]; /* "pe", ... "q.pe", ... */
 
 /* A number of iterations that only running would tell: of the control-flow node `node` (a name of
@@ -134,6 +134,7 @@ struct sim {
     int64_t chain;   /* ps: the longest chain of results */
     struct sim_track tracks[SIM_CORES][TRACK_COUNT];
     double dma_busy; /* ps: mean of a core's DMA engines, summed over cores */
+    double dma_of_core[SIM_CORES];
     struct sim_launch *launches;
     int nlaunches, launches_cap;
     int nparts;         /* of all launches */

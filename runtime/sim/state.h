@@ -12,7 +12,7 @@
 #include "runtime/sim/region.h"
 
 enum {
-    MAX_OVERLAP = 8,                        /* instances of a step in flight */
+    MAX_OVERLAP = SIM_OVERLAP,              /* instances of a step in flight */
     MAX_STEPS = 8,                          /* steps in flight */
     MAX_ROOMS = MAX_OVERLAP * MAX_STEPS,  /* instances in flight: bits of a word */
     MAX_DMA_ENGINES = 64

@@ -99,6 +99,7 @@ static void account(const struct flying *f, const struct sim_record *r)
     struct sim_launch *x = &s->launches[f->l->launch];
     int64_t engines = f->l->c->dma.n;
     s->dma_busy += (double)(w->runs * w->run_ps) / (double)engines;
+    s->dma_of_core[f->l->core] += (double)(w->runs * w->run_ps) / (double)engines;
     y->busy = sum_ps(y->busy, r->end - r->start), y->insns++;
     struct sim_work *part = part_work(x, f->n);
     note_transfer(&x->work, r, w, w->runs * w->run_ps / engines);

@@ -58,6 +58,13 @@ static bool add_trips(void *to, const char *text, struct diag *d)
     return true;
 }
 
+static bool set_overlap(void *to, const char *text, struct diag *d)
+{
+    struct arguments *a = to;
+    return (option_count(text, &a->overlap) && a->overlap >= 1 && a->overlap <= SIM_OVERLAP) ||
+           fail(d, "--overlap takes a whole number from 1 to %d, got '%s'", SIM_OVERLAP, text);
+}
+
 #define AT(field) OPTION_AT(struct arguments, field)
 
 static const struct option rows[] = {
@@ -70,8 +77,8 @@ static const struct option rows[] = {
      "iterations of loops, or of one; of an `if` 1 or 0: which branch", add_trips, 0},
     {"--cores", "1|2", OPTION_COUNT, AT(cores), "instances of grids are dealt out in turn (1)",
      NULL, 0},
-    {"--overlap", "N", OPTION_COUNT, AT(overlap),
-     "at most N instances of a grid at a time; as many as fit, up to 8", NULL, 0},
+    {"--overlap", "N", OPTION_CALL, 0,
+     "at most N instances of a grid at a time, 1 to 8; otherwise as many as fit, up to 8", set_overlap, 0},
     {"--in-turn", NULL, OPTION_SWITCH, AT(in_turn),
      "a step begins when the one before is complete, as if a barrier stood between them", NULL, 0},
     {"--json", NULL, OPTION_SWITCH, AT(json), "one JSON object", NULL, 0},

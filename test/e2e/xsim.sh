@@ -53,6 +53,10 @@ refuses 2 digits.neff --shape image
 refuses 2 digits.neff --bogus
 refuses 2 digits.neff --json --compare digits.neff
 refuses 2 digits.neff --check --json
+refuses 2 digits.neff --overlap 0
+refuses 2 digits.neff --overlap 9
+"$xsim" "$source/models/kernels/mamba_v1.xasm" --cores 2 | grep -q "^core 1 has nothing to do: " || failed "--cores 2 of one instance"
+"$xsim" digits.neff --shape batch=4 --cores 2 | grep -q "^pe.1 " || failed "--cores 2: which core an engine is of"
 refuses 1 none.neff
 refuses 1 digits.neff --shape nothing=4
 refuses 1 digits.neff --shape image=4,1,28

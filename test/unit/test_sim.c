@@ -155,6 +155,18 @@ static void test_instances(void **state)
     done(serial), done(all), done(own); /* loads stand behind stores when one queue has both */
 }
 
+/* A second core that has nothing to do, and whose DMA engines have not, lowers no bound. */
+static void test_idle_core(void **state)
+{
+    struct sim_summary y, both;
+    struct sim *alone = simulate(one, NULL, 1, 0), *idle = simulate(one, NULL, 2, 0);
+    sim_summarise(alone, &y), sim_summarise(idle, &both);
+    assert_int_equal(idle->latency, alone->latency);
+    assert_true(alone->dma_of_core[0] > 0 && idle->dma_of_core[0] == alone->dma_of_core[0]);
+    assert_true(idle->dma_of_core[1] == 0 && both.bound_us == y.bound_us);
+    done(alone), done(idle);
+}
+
 /* Parts of all instances, on both cores; nodes of one name are one part. */
 static void test_parts_of_grids(void **state)
 {
@@ -598,7 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),     cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_parts_of_grids), cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_parts_of_grids), cmocka_unit_test(test_instances), cmocka_unit_test(test_idle_core),
         cmocka_unit_test(test_same),      cmocka_unit_test(test_ports),
         cmocka_unit_test(test_operands),  cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_products),  cmocka_unit_test(test_deadlock),

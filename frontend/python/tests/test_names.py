@@ -184,12 +184,36 @@ class Names(Case):
             self.assertGreater(os.path.getsize(os.path.join(folder, "k.neff")), 1024)
             kernel.compile(a).save(os.path.join(folder, "again.neff"))
             import xcc
+            from xcc.compiler import simulate
 
             self.same(xcc.load(os.path.join(folder, "again.neff"))(a), a + 1)
             self.same(nki.profile(working_directory=folder, save_trace_name="k.ntff")(kernel)(a), a + 1)
             with open(os.path.join(folder, "k.ntff.json")) as f:
                 self.assertTrue(json.load(f))
+            with open(os.path.join(folder, "k.ntff.trn1.neff"), "rb") as f:  # what was simulated, for xsim
+                self.assertEqual(simulate(f.read())["latency_us"], timed.benchmark_result.simulated["latency_us"])
         self.same(nki.baremetal(kernel)(a), a + 1)
+
+    def test_benchmark_on_cores(self) -> None:
+        """Programs that nl.nc(2) spreads over both cores of a chip are simulated on both."""
+        import neuronxcc.nki as nki
+        import neuronxcc.nki.language as nl
+
+        @nki.benchmark(warmup=1, iters=1)
+        def kernel(a):
+            out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+            for tile in nl.affine_range(4):
+                rows = nl.ds(nl.program_id(0) * 512 + tile * 128, 128)
+                nl.store(out[rows, :], nl.exp(nl.load(a[rows, :])))
+            return out
+
+        a = np.ones((1024, 512), np.float32)
+        latency = []
+        for grid in (2, nl.nc(2), nl.spmd_dim(nl.nc(2), 1)):
+            kernel[grid](a)
+            latency.append(kernel.benchmark_result.simulated["latency_us"])
+        self.assertLess(latency[1], 0.7 * latency[0])
+        self.assertEqual(latency[1], latency[2])
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def xcc() -> ctypes.CDLL:
                 "xcc_at": (ctypes.c_bool, [p, c, ctypes.c_int, c]), "xcc_emit": (ctypes.c_bool, [p, p]),
                 "xcc_kernel_finish": (ctypes.c_bool, [p, p]), "xcc_kernel_text": (c, [p]), "xcc_kernel_unwritten": (ctypes.c_int, [p, p]),
                 "xcc_tile_is_partial": (ctypes.c_bool, [p, ctypes.c_int]),
-                "xcc_kernel_assembly": (c, [p]), "xcc_simulate": (ctypes.c_bool, [c, ctypes.c_size_t, p]),
+                "xcc_kernel_assembly": (c, [p]), "xcc_simulate_cores": (ctypes.c_bool, [c, ctypes.c_size_t, ctypes.c_int, p]),
             }
             for name, (result, args) in table.items():
                 f = getattr(lib, name)

@@ -396,11 +396,13 @@ class Kernel:
         self.platform_target = None if platform_target is None else machine_name(platform_target)
         self.interface = interface
         self.grid = tuple(grid)
+        self.cores = 1
         self.options = options
         self._cache: Dict[Any, Compiled] = {}
 
     def __getitem__(self, grid: Any) -> "Kernel":
         k = self._with(grid=_grid(grid))
+        k.cores = _cores_of(grid, k)
         k._cache = self._cache
         return k
 
@@ -474,8 +476,9 @@ class Kernel:
 class GridDim:
     """nl.nc(n), nl.spmd_dim(...): factors of a grid dim."""
 
-    def __init__(self, *factors: Any):
+    def __init__(self, *factors: Any, cores: Any = 1):
         self.factors = factors
+        self._cores = cores
 
     @property
     def size(self) -> int:
@@ -483,6 +486,11 @@ class GridDim:
         for f in self.factors:
             n *= f.size if isinstance(f, GridDim) else to_int(f)
         return n
+
+    @property
+    def cores(self) -> int:
+        """Over how many cores its programs are spread."""
+        return max([to_int(self._cores)] + [f.cores for f in self.factors if isinstance(f, GridDim)])
 
     def __index__(self) -> int:
         return self.size
@@ -503,6 +511,14 @@ def _grid(grid: Any) -> Tuple[int, ...]:
     if any(n < 1 for n in sizes) or len(sizes) > 4:
         raise error(None, "a grid has one to four positive dims, not %s" % (sizes,), NkiTypeError)
     return sizes
+
+
+def _cores_of(grid: Any, k: Kernel) -> int:
+    """The cores that the grid's programs are for: those that nl.nc names, and both of a chip for kernel[2] in the form of nki 0.2 and
+    later."""
+    dims = grid if isinstance(grid, (tuple, list)) else (grid,)
+    named = max(x.cores if isinstance(x, GridDim) else 1 for x in dims)
+    return 2 if named > 1 or (k.interface != "beta1" and k.grid == (2,)) else 1
 
 
 def as_kernel(f: Any, interface: str = "beta1", **options: Any) -> Kernel:
@@ -577,6 +593,7 @@ class Timed:
         self.folder = working_directory or artifacts_dir
         self.options = options
         self.benchmark_result: Optional[BenchmarkResult] = None
+        self._archive = b""  # for the target
 
     def __getitem__(self, grid: Any) -> "Timed":
         t = Timed.__new__(Timed)
@@ -598,12 +615,14 @@ class Timed:
         k = self.kernel
         try:
             compiled, _ = compile_kernel(k.func, args, kwargs, k.grid, target, k.interface, None, k.platform_target or target)
-            s = simulate(bytes(compiled.archive))
+            self._archive = bytes(compiled.archive)
+            s = simulate(self._archive, k.cores)
         except Exception as e:  # noqa: BLE001 - a kernel of another machine: the measurement stands alone
             return target, None, "%s, simulated: %s" % (target, str(e).splitlines()[0])
         busy = ", ".join("%s %.0f%%" % (name, 100 * e["share"]) for name, e in s["engines"].items() if e["share"] >= 0.005)
+        on = "%s, %d cores" % (target, k.cores) if k.cores > 1 else target
         return target, s, "%s, simulated: %.1f us (one number: every percentile of the model), bound %.1f us by %s; busy: %s" \
-            % (target, s["latency_us"], s["bound_us"], s["bound_by"], busy)
+            % (on, s["latency_us"], s["bound_us"], s["bound_by"], busy)
 
     def _measure(self, compiled: Compiled, leaves: Sequence[Any], args: tuple, kwargs: dict) -> None:
         model = compiled.model()
@@ -622,7 +641,15 @@ class Timed:
         path = self._path(name if name.endswith((".json", ".txt")) else name + ".json")
         compiled.model().measure(compiled.arrays(leaves), 1, 1, path)
         print("%s: this computer's CPU, measured: what ran when is in %s" % (compiled.name, path))
-        print("%s: %s" % (compiled.name, self._simulated(args, kwargs)[2]))
+        target, simulated, text = self._simulated(args, kwargs)
+        print("%s: %s" % (compiled.name, text))
+        if simulated and path.endswith(".json"):
+            from ..compiler import write_whole
+
+            stem = path[:-len(".json")]
+            write_whole("%s.%s.neff" % (stem, target), self._archive)
+            print("%s: both beside each other: xsim %s.%s.neff%s --profile %s --html %s.html"
+                  % (compiled.name, stem, target, " --cores 2" if self.kernel.cores > 1 else "", path, stem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if current() is not None:

@@ -432,7 +432,7 @@ def program_ndim() -> int:
 
 def nc(n: int) -> Any:
     """n cores, as a factor of a grid dim."""
-    return spmd_dim(n)
+    return spmd_dim(n, cores=n)
 
 
 def _bounds(start: Any, stop: Any, step: Any) -> Tuple[Any, Any, Any]:
