@@ -9,6 +9,7 @@
  *   scatter_windows          of one window that always fits replaces it: dynamic_update_slice, which asks for no more
  */
 #include "passes/match.h"
+#include "passes/one_window.h"
 #include "passes/rewrite.h"
 
 enum { MAX_COUNTERS = 64, MAX_DEPTH = 12 };
@@ -180,90 +181,23 @@ static bool count(struct node *loop, void *user)
 
 /* ---- what follows ---- */
 
-/* Where the window of a scatter begins: an index of each array dim, or NULL: the first place. */
-static bool find_starts(const struct counters *c, const struct node *n, struct value *const *index,
-                        const int64_t *window, struct value **starts)
+static bool always_fits(const struct counters *c, const struct one_window *w)
 {
-    const struct type *x = &n->in[0]->type;
-    int count;
-    const int64_t *dims = attr_ints(&n->attrs, "scatter_dims_to_operand_dims", &count);
-    for (int i = 0; i < x->rank; i++)
-        starts[i] = NULL;
-    for (int k = 0; k < count; k++) {
+    for (int i = 0; i < w->rank; i++) {
         struct counter_range r;
-        if (dims[k] < 0 || dims[k] >= x->rank || starts[dims[k]] || !range_of(c, index[k], 0, &r) || r.min < 0 ||
-            r.max > x->dims[dims[k]] - window[dims[k]])
+        if (w->start[i] && (!range_of(c, w->start[i], 0, &r) || r.min < 0 || r.max > w->last[i]))
             return false;
-        starts[dims[k]] = index[k];
     }
-    for (int i = 0; i < x->rank; i++)
-        if (window[i] > x->dims[i])
-            return false;
     return true;
-}
-
-/* The components of the one index vector. */
-static bool components(const struct node *n, struct value **index)
-{
-    struct value *v = n->in[1];
-    int count;
-    attr_ints(&n->attrs, "scatter_dims_to_operand_dims", &count);
-    if (count < 1 || count > MAX_RANK || v->type.rank > 1 || !type_is_static(&v->type))
-        return false;
-    if (count == 1 && is_integer(v)) {
-        index[0] = v;
-        return true;
-    }
-    const struct node *joined = v->def;
-    if (!joined || joined->op != OP_concat || joined->nin != count)
-        return false;
-    for (int k = 0; k < count; k++)
-        if (!is_integer(index[k] = joined->in[k]))
-            return false;
-    return true;
-}
-
-/* How long the window is in each dim of the array; false: updates have more dims than that. */
-static bool window_dims(const struct node *n, int64_t *window)
-{
-    const struct type *x = &n->in[0]->type, *u = &n->in[2]->type;
-    int inserted, batching, used = 0;
-    const int64_t *out = attr_ints(&n->attrs, "inserted_window_dims", &inserted);
-    attr_ints(&n->attrs, "input_batching_dims", &batching);
-    for (int i = 0; i < x->rank; i++) {
-        bool there = true;
-        for (int k = 0; k < inserted; k++)
-            there &= out[k] != i;
-        if (there && used == u->rank)
-            return false;
-        window[i] = there ? u->dims[used++] : 1;
-    }
-    return batching == 0 && used == u->rank;
-}
-
-/* i64: each start in its place, 0 elsewhere. */
-static struct value *joined_starts(struct counters *c, struct node *n, struct value *const *starts, int rank)
-{
-    struct builder b = builder_before(n, c->d);
-    const int64_t one = 1, zero = 0;
-    struct value *parts[MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        parts[i] = starts[i] ? b_reshape_to(&b, b_cast(&b, starts[i], DT_I64), &one, 1)
-                             : constant_i64s(c->g, &zero, 1);
-    return rank == 1 ? parts[0] : b_concat(&b, parts, rank, 0);
 }
 
 static bool update(struct counters *c, struct node *n)
 {
-    struct builder b = builder_before(n, c->d);
-    struct value *index[MAX_RANK], *starts[MAX_RANK];
-    int64_t window[MAX_RANK];
-    if (n->nin != 3 || !attr_is(&n->attrs, "combine", "second") || !type_is_static(&n->in[0]->type) ||
-        !type_is_static(&n->in[2]->type) || !same_type(n->in[0], n->out[0]) || !components(n, index) ||
-        !window_dims(n, window) || !find_starts(c, n, index, window, starts))
+    struct one_window w;
+    if (!attr_is(&n->attrs, "combine", "second") || !find_one_window(n, &w) || !always_fits(c, &w))
         return true;
-    const int rank = n->in[0]->type.rank;
-    struct value *u = b_reshape_to(&b, n->in[2], window, rank), *at = u ? joined_starts(c, n, starts, rank) : NULL;
+    struct builder b = builder_before(n, c->d);
+    struct value *u = window_updates(&b, n, &w), *at = u ? window_starts(&b, &w) : NULL;
     struct value *in[] = {n->in[0], u, at};
     why(c->o, n, "counters.window", "its window always fits: dynamic_update_slice");
     return node_replace(n, at ? b_op(&b, OP_dynamic_update_slice, in, 3, NULL) : NULL);

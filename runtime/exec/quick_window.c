@@ -35,6 +35,34 @@ static bool put_window(struct context *c, const struct quick_op *op, struct diag
     return true;
 }
 
+/* The same of one element of a line. */
+#define ELEMENT_MOVES(bytes, T)                                                                                        \
+    static bool take_element_##bytes(struct context *c, const struct quick_op *op, struct diag *d)                     \
+    {                                                                                                                  \
+        *(T *)op->p[QUICK_TO] = ((const T *)op->p[QUICK_A])[element_at(op)];                                           \
+        return true;                                                                                                   \
+    }                                                                                                                  \
+    static bool put_element_##bytes(struct context *c, const struct quick_op *op, struct diag *d)                      \
+    {                                                                                                                  \
+        ((T *)op->p[QUICK_TO])[element_at(op)] = *(const T *)op->p[QUICK_A];                                           \
+        return true;                                                                                                   \
+    }
+static inline int64_t element_at(const struct quick_op *op)
+{
+    const int64_t start = *(const quick_i64 *)op->p[QUICK_C], max = op->row->max[0];
+    return start < 0 ? 0 : start > max ? max : start;
+}
+QUICK_MOVES(ELEMENT_MOVES)
+
+static quick_row_fn window_move(bool takes, int rank, size_t bytes, size_t element)
+{
+#define ELEMENT_MOVE(size, T)                                                                                          \
+    if (rank == 1 && bytes == (size) && element == (size))                                                             \
+        return takes ? take_element_##size : put_element_##size;
+    QUICK_MOVES(ELEMENT_MOVE)
+    return takes ? take_window : put_window;
+}
+
 /* A window of which all dims but the first longer than 1 are whole. */
 static bool contiguous(const struct tensor *x, const struct tensor *part)
 {
@@ -68,7 +96,7 @@ bool quick_find_window(const struct bound *b, const struct call *call, struct ar
         bytes *= x->dims[i];
     }
     struct quick_row *r = ARENA_NEW(a, struct quick_row);
-    *r = (struct quick_row){.run = takes ? take_window : put_window,
+    *r = (struct quick_row){.run = window_move(takes, x->rank, tensor_bytes(y), dtype_bytes(x->dtype)),
                             .rank = x->rank,
                             .stride = stride,
                             .max = max,
