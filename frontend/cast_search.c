@@ -173,11 +173,8 @@ static const char *reason(const struct cast_search *s, int i, struct arena *a)
                "rounding does is not known";
     const char *others =
         s->together[i] > 1 ? arena_printf(a, " with %d others", s->together[i] - 1) : ",";
-    const char *above = s->target < s->k->budget
-                            ? arena_printf(a, "%.3g, what seeded inputs are given of", s->target)
-                            : "";
-    return arena_printf(a, "cast as well%s the error would be %.3g, above %s%sthe budget of %.3g", others,
-                        s->without[i], above, *above ? " " : "", s->k->budget);
+    return arena_printf(a, "cast as well%s the error would be %.3g, above the budget of %.3g",
+                        others, s->without[i], s->k->budget);
 }
 
 static bool give(const struct cast_search *s, struct kept *out)

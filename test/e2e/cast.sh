@@ -17,7 +17,7 @@ grep -q "xcc: cancel.xir: 1 of 2 products are in bf16, 1 kept in FP32 ('cancels'
     failed "names what is kept: $(cat said)"
 [ "$(wc -l <said)" = 1 ] || failed "one line: $(cat said)"
 "$xcc" cancel.xir -v -o again.neff 2>said
-grep -q "kept in FP32: 'cancels' (MatMul): .* the error would be .*, above 0.0075, what seeded inputs are given of the budget of 0.03" said ||
+grep -q "kept in FP32: 'cancels' (MatMul): .* the error would be .*, above the budget of 0.03" said ||
     failed "-v says why: $(cat said)"
 cmp default.neff again.neff || failed "the same bytes again"
 for isa in portable strict avx2; do
@@ -49,18 +49,6 @@ grep -q "2 of 2 products are in bf16; largest error" said || failed "what is wit
 grep -q "xcc: missing.npz: cannot open\|missing.npz: cannot open" said || failed "names it: $(cat said)"
 [ ! -e x.neff ] || failed "nothing is written"
 
-# Made-up inputs are a sample: an error of more than a third of the budget is too large on them, and not on inputs of one's own.
-sed 's/1000.3, 1000.9, 500.7, -999.3, -1000.1, -500.1/10.3, 10.9, 5.7, -9.3, -10.1, -5.1/' cancel.xir >nearly.xir
-"$xcc" nearly.xir --cast-budget 1 -o nearly.neff 2>said
-error=$(sed -n 's/.*2 of 2 products are in bf16; largest error \([0-9.e-]*\) .*/\1/p' said)
-[ -n "$error" ] || failed "what the products of nearly.xir cost: $(cat said)"
-for times in 1.5 2.5; do
-    "$xcc" nearly.xir --cast-budget "$(awk "BEGIN { print $error * $times }")" -o nearly.neff 2>said
-    grep -q "1 kept in FP32 ('cancels'" said || failed "$times times its error is no budget of nearly.xir: $(cat said)"
-done
-"$xcc" nearly.xir --cast-budget "$(awk "BEGIN { print $error * 3.5 }")" -o nearly.neff 2>said
-grep -q "2 of 2 products are in bf16; largest" said || failed "3.5 times its error is: $(cat said)"
-
 # An output of places: the share that differs is held to the budget, and so is what is sorted.
 cat >places.xir <<'END'
 graph "places" (%0 "x": f32[16,8]) {
@@ -85,7 +73,7 @@ graph "ties" (%0 "x": f32[64,2]) {
 END
 "$xcc" ties.xir -o ties.neff 2>said
 grep -q "0 of 1 products are in bf16, 1 kept in FP32" said || failed "choices that flip: $(cat said)"
-"$xcc" ties.xir --cast-budget 3 -o ties.neff 2>said
+"$xcc" ties.xir --cast-budget 1 -o ties.neff 2>said
 grep -q "1 of 1 products are in bf16; largest error 0.00.* of outputs that hold choices [1-9][0-9]* of [1-9][0-9]* elements differ" said ||
     failed "a budget that allows it: $(cat said)"
 
