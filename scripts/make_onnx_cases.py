@@ -555,12 +555,6 @@ case('BeamSearch_encoder_tokens',[M('BeamSearch',['ids','max','few','three','two
 written('dims_without_names',[h.make_node('Add',['x','y'],['a']),h.make_node('GlobalMaxPool',['a'],['p']),h.make_node('Mul',['a','p'],['z'])],[vi('x',T.FLOAT,['?',3,'?','?']),vi('y',T.FLOAT,['None','None','-1','-1'])],
         [vi('z',T.FLOAT,['?',3,'?','?'])],{'x':f32(2,3,4,6),'y':f32(1,3,4,6)},[('',17)])
 
-# ---- a window longer than the padded image, by less than its step ----
-rng=np.random.default_rng(30)
-short=lambda op,**k: h.make_node(op,['x'],[op],kernel_shape=[7,3],pads=[1,0,1,0],strides=[3,2],**k)
-case('pool_short_image',[short('MaxPool'),short('AveragePool'),short('LpPool'),h.make_node('AveragePool',['x'],['counted'],kernel_shape=[4,9],strides=[1,5],pads=[0,1,0,0],count_include_pad=1)],{'x':f32(2,3,4,6)},
-     ['MaxPool','AveragePool','LpPool','counted'],opsets=(('',22),))
-
 # ---- what PyTorch's exporters write of integers of 16 bits, and ONNX Runtime refuses: the results are NumPy's ----
 rng=np.random.default_rng(16)
 def beside(name,nodes,feeds,results,opset):

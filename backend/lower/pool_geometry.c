@@ -12,21 +12,19 @@ static void each(const struct node *n, const char *name, int spatial, int64_t *o
     }
 }
 
-/* false when it crops, or counts padding that is not there. */
+/* false when it crops. */
 static bool pool_pads(struct dim_table *t, const struct node *n, struct pooling *p)
 {
     dim_t size[2] = {p->h, p->w}, windows[2] = {p->oh, p->ow};
-    bool odd = false;
+    bool crops = false;
     for (int i = 2 - p->spatial; i < 2; i++) {
         dim_t excess =
             window_excess(t, size[i], windows[i], p->kernel[i], p->stride[i], p->dilation[i]);
         struct pads along = pads_of(t, n, i - (2 - p->spatial), excess);
         p->pad[i] = along.begin;
-        dim_t padded = dim_add(t, size[i], dim_add(t, along.begin, along.end));
-        odd |= pads_crop(along) ||
-               (p->count_pad && dim_is_const(padded) && padded < (p->kernel[i] - 1) * p->dilation[i] + 1);
+        crops |= pads_crop(along);
     }
-    return !odd;
+    return !crops;
 }
 
 /* What engines pool: floats, and the greatest of 8-bit numbers. */

@@ -1,22 +1,9 @@
 #include "runtime/ops/common/numeric.h"
-#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- shapes ---- */
-
-/* What an image with its padding has beyond one window. */
-static dim_t room_beside_window(const struct window *w, struct dim_table *t, int i)
-{
-    dim_t extent = dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
-    return dim_sub(t, dim_add(t, w->in[i], dim_add(t, w->begin[i], w->end[i])), extent);
-}
-
-static bool drops_windows(const struct attrs *as)
-{
-    return !attr_int(as, "ceil_mode", 0) && !attr_int(as, "may_be_empty", 0);
-}
 
 static bool pool_window(struct window *w, struct dim_table *t, const struct attrs *as,
                         struct diag *d, const struct type *x)
@@ -35,27 +22,7 @@ static bool pool_window(struct window *w, struct dim_table *t, const struct attr
         w->in[i] = x->dims[spatial_axis(i, last)];
         w->kernel[i] = kernel[i];
     }
-    if (!window_make(w, t, as, d, attr_int(as, "ceil_mode", 0) != 0))
-        return false;
-    /* Of a window longer than all of that by less than a stride there is one, of what there is: ONNX's own inference
-     * and ONNX Runtime round towards zero. */
-    for (int i = 0; i < w->n && drops_windows(as); i++) {
-        dim_t room = room_beside_window(w, t, i);
-        if (dim_is_const(room) && room < 0 && room > -w->stride[i])
-            w->out[i] = 1;
-    }
-    return true;
-}
-
-/* Of symbolic sizes only those are taken at which rounding down and towards zero are one. */
-static bool whole_windows(struct infer *f, const struct window *w)
-{
-    for (int i = 0; i < w->n && drops_windows(f->attrs); i++) {
-        dim_t room = room_beside_window(w, f->dims, i);
-        if (!dim_is_const(room) && w->stride[i] > 1 && !require_at_most(f, 0, room, named("room for a window", 0, -1)))
-            return false;
-    }
-    return true;
+    return window_make(w, t, as, d, attr_int(as, "ceil_mode", 0) != 0);
 }
 
 static bool infer_pool(struct infer *f)
@@ -69,8 +36,7 @@ static bool infer_pool(struct infer *f)
             infer_any(f, 1, DT_I64);
         return infer_any(f, 0, x->dtype);
     }
-    if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d) ||
-        !whole_windows(f, &w))
+    if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d))
         return false;
     for (int i = 0; i < w.n; i++)
         y.dims[spatial_axis(i, last)] = w.out[i];
