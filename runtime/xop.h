@@ -57,8 +57,9 @@
  *     Results of which the text names no type or no dims get them from `shape`.
  *
  * attributes: NAME: KIND or NAME: KIND = DEFAULT, separated by commas. Kinds: int, float, string,
- *     ints, floats. A default list is written 1 2 3; without a default models must give the
- *     attribute.
+ *     ints, floats, and number, an int or a float as the model gives it: xop_float reads both, and
+ *     xop_ints gives one number for an int, none for a float. A default list is written 1 2 3;
+ *     without a default models must give the attribute.
  */
 #ifndef XOP_H
 #define XOP_H

@@ -43,7 +43,7 @@ struct custom_operand {
 
 struct custom_attribute {
     const char *name;
-    int kind; /* enum attr_kind */
+    int kind; /* enum attr_kind, or that of numbers (declaration.c) */
     bool required;
     struct attr value; /* the default */
 };

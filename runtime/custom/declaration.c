@@ -223,16 +223,25 @@ static bool read_numbers(struct declaration_reader *r, struct custom_attribute *
     return true;
 }
 
+enum { ATTR_NUMBER = -1 }; /* int or float, as the model gives it */
+
 static bool read_default(struct declaration_reader *r, struct custom_attribute *at)
 {
     at->value = (struct attr){.name = at->name, .kind = at->kind};
     at->required = !take(r, "=");
     if (at->required)
         return true;
-    if (at->kind != ATTR_STR)
-        return read_numbers(r, at);
     skip(r);
     size_t n = strcspn(r->at, ",");
+    if (at->kind == ATTR_NUMBER) {
+        struct custom_attribute as = *at;
+        as.kind = as.value.kind = strcspn(r->at, ".eEn") < n ? ATTR_FLOAT : ATTR_INT;
+        bool ok = read_numbers(r, &as);
+        at->value = as.value;
+        return ok;
+    }
+    if (at->kind != ATTR_STR)
+        return read_numbers(r, at);
     const char *text = r->at;
     r->at += n;
     while (n && isspace((unsigned char)text[n - 1]))
@@ -248,6 +257,7 @@ static const struct {
              {"int", ATTR_INT},
              {"floats", ATTR_FLOATS},
              {"float", ATTR_FLOAT},
+             {"number", ATTR_NUMBER},
              {"string", ATTR_STR}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -276,7 +286,7 @@ static bool read_attributes(struct declaration_reader *r, const char *text)
         while (k < KINDS && (!kind || strcmp(kinds[k].name, kind) != 0))
             k++;
         if (k == KINDS)
-            return bad(r, "int, float, string, ints or floats");
+            return bad(r, "int, float, number, string, ints or floats");
         at->kind = kinds[k].kind;
         if (!read_default(r, at))
             return false;
@@ -372,7 +382,7 @@ static const struct custom_attribute *attribute_of(const struct custom_operator 
 /* A whole number stands for a float, and no numbers for no floats. */
 static bool convert(struct arena *a, struct attrs *attrs, const struct attr *given, int kind)
 {
-    if (given->kind == kind)
+    if (given->kind == kind || (kind == ATTR_NUMBER && (given->kind == ATTR_INT || given->kind == ATTR_FLOAT)))
         return true;
     if (given->kind == ATTR_INT && kind == ATTR_FLOAT) {
         attr_set_float(a, attrs, given->name, (double)given->i);

@@ -80,7 +80,7 @@ static void test_wrong(void **state)
         {"x: f32[n]", "y?: f32[n]", NULL, "results without ? and ...,"},
         {"x: f32[foo(n)]", "y: f32[2]", NULL, "operands: dimension: unknown function 'foo'"},
         {"x: f32[n]", "y: f32[n]", "k int", "attributes: expected NAME: KIND"},
-        {"x: f32[n]", "y: f32[n]", "k: tensor", "expected int, float, string, ints or floats"},
+        {"x: f32[n]", "y: f32[n]", "k: tensor", "expected int, float, number, string, ints or floats"},
         {"x: f32[n]", "y: f32[n]", "k: int = ", "attributes: expected one number"},
         {"x: f32[n]", "y: f32[n]", "k: int = x", "attributes: expected a number"},
         {"x: f32[n]", "y: f32[n]", "custom_k: int", "no name that begins with custom_"},
@@ -112,6 +112,30 @@ static void test_attributes(void **state)
     attr_set_int(&a, &attrs, "f", 2); /* a whole number stands for a float */
     assert_true(custom_attributes(&op, &a, &attrs, &d));
     assert_true(attr_float(&attrs, "f", 0) == 2);
+    arena_free(&a);
+}
+
+/* Of kind number: what the model gives stays an int or a float. */
+static void test_numbers(void **state)
+{
+    struct arena a = {0};
+    struct diag d = {0};
+    struct custom_operator op;
+    struct attrs attrs = {0};
+    assert_true(declare("x", "y: f32[2]", "a: number, b: number = 3, c: number = 3.0, d: number = 1e3, s: string = e",
+                        &op, &a, &d));
+    attr_set_strn(&a, &attrs, "a", (struct str){"1", 1});
+    assert_false(custom_attributes(&op, &a, &attrs, &d));
+    assert_non_null(strstr(d.text, "attribute 'a' is not of kind number"));
+    diag_clear(&d);
+    attr_set_int(&a, &attrs, "a", 4);
+    assert_true(custom_attributes(&op, &a, &attrs, &d));
+    assert_int_equal(attr_find(&attrs, "a")->kind, ATTR_INT);
+    assert_int_equal(attr_int(&attrs, "b", 0), 3);
+    assert_true(attr_float(&attrs, "c", 0) == 3 && attr_float(&attrs, "d", 0) == 1000);
+    attr_set_float(&a, &attrs, "a", 4);
+    assert_true(custom_attributes(&op, &a, &attrs, &d));
+    assert_int_equal(attr_find(&attrs, "a")->kind, ATTR_FLOAT);
     arena_free(&a);
 }
 
@@ -154,7 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_meaning),    cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_attributes), cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_attributes), cmocka_unit_test(test_numbers), cmocka_unit_test(test_hash),
         cmocka_unit_test(test_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,24 @@ class NeuronForm(unittest.TestCase):
         x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
         self.close(self.ops.affine(x, 0.5, 3, 2.0), (x * np.float32(0.5) + 3) ** 2)
 
+    def test_scalars(self):
+        x = np.arange(-3, 3, dtype=np.int32)
+        for s in (3, 1.5, 2.0, np.float32(0.5), np.int64(-2)):
+            expected = x * s if isinstance(s, (int, np.integer)) else (x * float(s)).astype(np.float32)
+            self.close(self.ops.times(x, s), expected.astype(np.int32) if isinstance(s, (int, np.integer)) else expected)
+        if torch is None or not find_spec("onnx"):
+            return
+        xcc.register_op(self.ops.path)
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return torch.ops.xop_test.times(x, 3), torch.ops.xop_test.times(x, 1.5)
+
+        for dynamo in (False, True) if find_spec("onnxscript") else (False,):
+            whole, part = xcc.load(xcc.torch.export(Net(), (torch.from_numpy(x),), dynamo=dynamo, auto_cast="none"))(x)
+            self.close(whole, x * np.int32(3))
+            self.close(part, (x * 1.5).astype(np.float32))
+
     def test_functions(self):
         x = np.linspace(0.1, 3, 700, dtype=np.float32)
         expected = [np.abs(x), np.ceil(x), np.floor(x), np.sin(x), np.cos(x), np.tan(x), np.log(x), np.log2(x), np.log10(x), np.exp(x),

@@ -43,7 +43,7 @@ class _Table(ctypes.Structure):  # struct xop_library
 
 class Attribute(NamedTuple):
     name: str
-    kind: str  # int, float, string, ints, floats
+    kind: str  # int, float, number, string, ints, floats
     default: Optional[str]
 
 
@@ -144,7 +144,15 @@ class Operator:
         return "<operator %s of %s>" % (self.full_name, self.library.path)
 
 
+def _number(value: Any) -> Any:
+    """An int or a float, of Python's, NumPy's or a tensor of one element."""
+    value = value.item() if hasattr(value, "item") else value
+    return value if isinstance(value, float) else int(value)
+
+
 def _attribute_text(kind: str, value: Any) -> str:
+    if kind == "number":
+        return repr(_number(value))
     if kind == "int":
         return str(int(value))
     if kind == "float":
@@ -300,7 +308,7 @@ def load(name: str, compute_srcs: Sequence[Any], shape_srcs: Sequence[Any], buil
 _torch_libraries: Dict[str, Any] = {}  # they end when nobody holds them
 _torch_names: Dict[str, Operator] = {}
 
-_SCHEMA = {"int": "int", "float": "float", "string": "str", "ints": "int[]", "floats": "float[]"}
+_SCHEMA = {"int": "int", "float": "float", "number": "Scalar", "string": "str", "ints": "int[]", "floats": "float[]"}
 _TENSORS = {"": "Tensor ", "?": "Tensor? ", "...": "Tensor[] "}
 _SUFFIX = {"int": "_i", "float": "_f", "string": "_s", "ints": "_i", "floats": "_f"}
 
@@ -372,8 +380,13 @@ def _define_torch(torch: Any, op: Operator) -> None:
         kinds = {a.name: a.kind for a in op.attributes}
         named = {}
         for name, value in attributes.items():
-            letter = {"int": "i", "float": "f", "string": "s", "ints": "is", "floats": "fs"}[kinds[name]]
-            named[name + _SUFFIX[kinds[name]]] = symbolic_helper._maybe_get_const(value, letter)
+            letter = {"int": "i", "float": "f", "number": "t", "string": "s", "ints": "is", "floats": "fs"}[kinds[name]]
+            constant = symbolic_helper._maybe_get_const(value, letter)
+            if kinds[name] == "number":
+                constant = _number(constant)
+                named[name + ("_f" if isinstance(constant, float) else "_i")] = constant
+            else:
+                named[name + _SUFFIX[kinds[name]]] = constant
         return g.op(op.full_name, *arrays, outputs=len(op.results), **named)
 
     torch.onnx.register_custom_op_symbolic(op.torch_name, symbolic, 9)
@@ -413,7 +426,7 @@ def _translation(op: Operator) -> Callable[..., Any]:
 
 
 _CONVERTED: Dict[str, Callable[[Any], Any]] = {
-    "int": int, "float": float, "string": str, "ints": lambda v: [int(x) for x in v], "floats": lambda v: [float(x) for x in v]}
+    "int": int, "float": float, "number": _number, "string": str, "ints": lambda v: [int(x) for x in v], "floats": lambda v: [float(x) for x in v]}
 
 
 def _schema_default(a: Attribute) -> str:

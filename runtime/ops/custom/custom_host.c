@@ -51,7 +51,8 @@ static int64_t host_int(const struct xop_call *c, const char *name)
 
 static double host_float(const struct xop_call *c, const char *name)
 {
-    return attr_float(attributes(c), name, 0);
+    const struct attr *a = attr_find(attributes(c), name);
+    return a && a->kind == ATTR_INT ? (double)a->i : attr_float(attributes(c), name, 0);
 }
 
 static const char *host_string(const struct xop_call *c, const char *name, size_t *size)
@@ -63,7 +64,11 @@ static const char *host_string(const struct xop_call *c, const char *name, size_
 
 static const int64_t *host_ints(const struct xop_call *c, const char *name, int *count)
 {
-    return attr_ints(attributes(c), name, count);
+    const struct attr *a = attr_find(attributes(c), name);
+    if (!a || a->kind != ATTR_INT)
+        return attr_ints(attributes(c), name, count);
+    *count = 1;
+    return &a->i;
 }
 
 static const double *host_floats(const struct xop_call *c, const char *name, int *count)

@@ -10,6 +10,10 @@ torch::Tensor affine_shape(torch::Tensor x, double, int64_t, torch::Scalar)
     return torch::zeros(x.sizes(), torch::kFloat);
 }
 torch::Tensor plain_shape(torch::Tensor x, torch::Tensor) { return torch::zeros(x.sizes(), torch::kFloat); }
+torch::Tensor times_shape(torch::Tensor x, torch::Scalar s)
+{
+    return torch::zeros(x.sizes(), s.isFloatingPoint() ? torch::kFloat : x.dtype());
+}
 torch::Tensor unary_shape(torch::Tensor x, int64_t) { return torch::zeros(x.sizes(), x.dtype()); }
 torch::Tensor binary_shape(torch::Tensor x, torch::Tensor y, int64_t)
 {
@@ -26,6 +30,7 @@ NEURON_LIBRARY(xop_test, m)
     m.def("relu", &same, "relu_streams");
     m.def("turn", &turned, "transpose_accessors");
     m.def("plain", &plain_shape, "plain");
+    m.def("times", &times_shape, "times");
     m.def("affine", &affine_shape, "affine");
     m.def("unary", &unary_shape, "unary");
     m.def("binary", &binary_shape, "binary");

@@ -62,11 +62,14 @@ template <> struct argument<at::Tensor> : tensor_argument {
 };
 template <> struct argument<c10::Scalar> {
     static constexpr char letter = 'S';
-    static constexpr const char *kind = "float";
+    static constexpr const char *kind = "number";
     using pass = const c10::Scalar &;
     static c10::Scalar get(const xop_call *c, int i, int)
     {
-        return xop_float(c, ("arg" + std::to_string(i)).c_str());
+        const std::string name = "arg" + std::to_string(i);
+        int whole;
+        const int64_t *v = xop_ints(c, name.c_str(), &whole);
+        return whole == 1 ? c10::Scalar(*v) : c10::Scalar(xop_float(c, name.c_str()));
     }
 };
 #define XOP_NUMBER(type, l, k, read)                                                               \
