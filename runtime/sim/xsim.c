@@ -21,6 +21,7 @@ struct arguments {
     struct sim_shape shapes[MAX_OPTIONS];
     struct sim_trips trips[MAX_OPTIONS];
     int nshapes, ntrips, cores, overlap;
+    const char *trace; /* of --trips */
     bool json, steps, kinds, in_turn, check, help, version, constants;
     struct arena arena;
 };
@@ -48,11 +49,16 @@ static bool add_trips(void *to, const char *text, struct diag *d)
 {
     struct arguments *a = to;
     const char *equals = strrchr(text, '=');
+    size_t length = strlen(text);
     int count = 0;
+    if (length > 5 && !strcmp(text + length - 5, ".json")) {
+        a->trace = text;
+        return true;
+    }
     if (a->ntrips == MAX_OPTIONS)
         return fail(d, "--trips: more than %d", MAX_OPTIONS);
     if (!option_count(equals ? equals + 1 : text, &count))
-        return fail(d, "--trips '%s': expected [NODE=]N, N a whole number", text);
+        return fail(d, "--trips '%s': expected [NODE=]N, N a whole number, or TRACE.json of xrun --profile", text);
     a->trips[a->ntrips++] = (struct sim_trips){
         equals ? arena_strndup(&a->arena, text, (size_t)(equals - text)) : NULL, count};
     return true;
@@ -74,7 +80,8 @@ static const struct option rows[] = {
     {"--shape", "NAME=DIMS", OPTION_CALL, 0,
      "dims of an input (1,3,224,224), or a symbol's value; 1 otherwise", add_shape, 0},
     {"--trips", "[NODE=]N", OPTION_CALL, 0,
-     "iterations of loops, or of one; of an `if` 1 or 0: which branch", add_trips, 0},
+     "iterations of loops, or of one; of an `if` 1 or 0: which branch. TRACE.json: as in that run of xrun --profile",
+     add_trips, 0},
     {"--cores", "1|2", OPTION_COUNT, AT(cores), "instances of grids are dealt out in turn (1)",
      NULL, 0},
     {"--overlap", "N", OPTION_CALL, 0,
@@ -209,11 +216,35 @@ static bool check_trips(const struct arguments *a, const struct program *p, stru
     return ok;
 }
 
+/* From the trace of a run; what the command line says of a node goes before. */
+static bool read_trips(struct arguments *a, const struct program *p, struct diag *d)
+{
+    struct mapped_file trace;
+    struct sim_trips found[MAX_OPTIONS];
+    if (!file_map(&trace, a->trace, d))
+        return false;
+    int n = sim_trips_of_trace(p, (const char *)trace.data, trace.size, found, MAX_OPTIONS, &a->arena);
+    file_unmap(&trace);
+    if (n == 0)
+        return fail(d, "--trips %s: has no loop and no `if` of this program; expected what xrun --profile writes of it",
+                    a->trace);
+    for (int i = 0; i < n && a->ntrips < MAX_OPTIONS; i++) {
+        bool given = false;
+        for (int k = 0; k < a->ntrips; k++)
+            given |= a->trips[k].node && !strcmp(a->trips[k].node, found[i].node);
+        if (!given)
+            a->trips[a->ntrips++] = found[i];
+    }
+    return true;
+}
+
 static bool open_with(struct arguments *a, const char *path, struct simulated *x,
                       struct sim_options *o, struct diag *d)
 {
     if (!open_program(path, x, d))
         return false;
+    if (a->trace && !read_trips(a, x->p, d))
+        return fail_in(d, "%s", path);
     *o = (struct sim_options){.machine = a->machine,
                               .cores = a->cores,
                               .overlap = a->overlap,

@@ -64,6 +64,46 @@ refuses 1 digits.neff --shape image=4,1,28
 for kernel in giou matmul softmax; do # which begin with a comment
     "$xsim" "$source/models/kernels/$kernel.xasm" | tail -n 1 | grep -q "$last" || failed "assembly of $kernel"
 done
+# Iterations and branches as in a run: of a loop in a loop, and of an `if` in it. x is 0: 3 by 2 turns, the second branch.
+cat >turns.xir <<'END'
+graph "turns" (%0 "x": f32[4,4]) {
+  %c0 = const bool[] {1}
+  %c1 = const f32[] {3}
+  %c2 = const f32[] {2}
+  %1 = reduce_sum(%0) {keepdims=0}
+  %2 = exp(%1)
+  %3 = mul(%2, %c1)
+  %4 = mul(%2, %c2)
+  %5 = cast(%3) {to=7}
+  %6 = cast(%4) {to=7}
+  %7 = cast(%1) {to=9}
+  %8 = loop(%5, %c0, %0) @"outer" : "Loop" ^(%9: i64[], %10: bool[], %11: f32[4,4]) {
+    %12 = loop(%6, %c0, %11) @"inner" : "Loop" ^(%13: i64[], %14: bool[], %15: f32[4,4]) {
+      %16 = matmul(%15, %0) @"product" : "MatMul"
+      return(%14, %16)
+    }
+    %17 = if(%7) @"branch" : "If" ^() {
+      %18 = exp(%12) @"then" : "Exp"
+      return(%18)
+    } ^() {
+      %19 = matmul(%12, %12) @"else" : "MatMul"
+      return(%19)
+    }
+    return(%10, %17)
+  }
+  return(%8)
+} outputs("y")
+END
+"$xcc" turns.xir -q --target trn1 -o turns.neff
+zeros x.npy 4,4
+"$xrun" turns.neff x.npy --profile turns.json >/dev/null
+"$xsim" turns.neff --trips outer=3 --trips inner=2 --trips branch=0 >told.txt
+"$xsim" turns.neff --trips turns.json >run.txt
+cmp -s told.txt run.txt || failed "--trips of a run: $(diff told.txt run.txt)"
+"$xsim" turns.neff --trips outer=3 --trips inner=5 --trips branch=0 | cmp -s - run.txt && failed "--trips changes nothing"
+"$xsim" turns.neff --trips inner=5 --trips turns.json | cmp -s - run.txt && failed "--trips of a node does not go before a run"
+printf '{"traceEvents":[\n]}\n' >none.json
+refuses 1 turns.neff --trips none.json
 # What limits a program stands first, and no wait is said to cost more than the program can save.
 "$xsim" "$source/models/kernels/mamba_v1.xasm" >mamba.txt
 grep -q '^  1  9[0-9.]*% of the time ([0-9.]* us): dve works (tensor_tensor [0-9]*%, tensor_copy [0-9]*%): no order' mamba.txt ||
