@@ -79,6 +79,13 @@ def fori_row():
 
 
 @program
+def element_updates():
+    at = numpy.random.RandomState(0).randint(0, 1000, 10000).astype(I32)
+    return (lambda x, at, v: lax.fori_loop(0, 10000, lambda i, x: x.at[at[i]].add(v[i]), x),
+            (draw(1000), at, draw(10000)))
+
+
+@program
 def while_newton():
     def body(s):
         x, n = s

@@ -55,6 +55,7 @@ struct quick_row {
     integer_fn integer;
     const struct bound_insn *insn;
     const struct bound_kernel *kernel;
+    const struct small_products *product; /* its sizes; operands are those of the operation */
     int region, number; /* of QUICK_step */
     int rank;           /* of windows: in bytes, and the last start */
     const int64_t *stride, *max;

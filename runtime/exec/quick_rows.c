@@ -7,6 +7,7 @@
 #include "runtime/exec/engine.h"
 #include "runtime/exec/integer.h"
 #include "runtime/exec/quick_short.h"
+#include "runtime/exec/small_products.h"
 
 #include <string.h>
 
@@ -93,6 +94,16 @@ BY_WORDS static bool integer_run(struct context *c, const struct quick_op *op, s
     const struct quick_row *r = op->row;
     r->integer(op->p[QUICK_TO], r->step[QUICK_TO], op->p[QUICK_A], r->step[QUICK_A], op->p[QUICK_B],
                r->step[QUICK_B], (size_t)r->n);
+    return true;
+}
+
+static bool product_row(struct context *c, const struct quick_op *op, struct diag *d)
+{
+    struct small_products p = *op->row->product;
+    p.c = (float *)op->p[QUICK_TO];
+    p.a = (const float *)op->p[QUICK_A];
+    p.w = (const float *)op->p[QUICK_B];
+    c->workers->k->small_products(&p, 1);
     return true;
 }
 
@@ -417,6 +428,30 @@ static int64_t find_rows(struct row_finder *f)
     return rows;
 }
 
+/* All of a small product, where its operands stay where they are. */
+static int add_product(struct row_finder *f)
+{
+    enum { DST = AP(nc_matmul, dst), STATIONARY = AP(nc_matmul, stationary), MOVING = AP(nc_matmul, moving) };
+    static const int from[] = {[QUICK_TO] = DST, [QUICK_A] = MOVING, [QUICK_B] = STATIONARY};
+    struct small_products p;
+    if (!f->k->small_products || f->i->run != exec_nc_matmul || f->i->skip || f->i->shape.nclips ||
+        !product_is_small(f->i, f->k->lanes, &p))
+        return 0;
+    for (int n = QUICK_TO; n <= QUICK_B; n++)
+        if (f->i->o[from[n]].nterms)
+            return 0;
+    const int64_t last[] = {[QUICK_TO] = (p.rows - 1) * p.c_pitch + p.columns,
+                            [QUICK_A] = (p.rows - 1) * p.a_pitch + p.k,
+                            [QUICK_B] = (p.k - 1) * p.w_pitch + p.columns};
+    f->n = 1, f->at = 0;
+    add_row(f, product_row)->product = arena_copy(f->a, &p, sizeof p);
+    for (int n = QUICK_TO; n <= QUICK_B; n++) {
+        take(f, n, from[n]);
+        f->line->bytes[n] = last[n] * (int64_t)sizeof(float);
+    }
+    return 1;
+}
+
 static const struct {
     int op;
     int (*add)(struct row_finder *f);
@@ -424,7 +459,7 @@ static const struct {
     {INSN_tensor_tensor, add_tensor_tensor}, {INSN_tensor_scalar, add_tensor_scalar},
     {INSN_activation, add_activation},       {INSN_select, add_choice},
     {INSN_tensor_copy, add_copy},            {INSN_dma_copy, add_copy},
-    {INSN_dma_transpose, add_copy},
+    {INSN_dma_transpose, add_copy},        {INSN_nc_matmul, add_product},
 };
 
 int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_insn *i,
@@ -432,7 +467,7 @@ int quick_instruction(struct arena *a, const struct kernel_table *k, const struc
 {
     struct row_finder f = {.a = a, .k = k, .i = i};
     int made = 0, kind = 0, kinds = sizeof finders / sizeof *finders;
-    int64_t rows = find_rows(&f);
+    int64_t rows = i->op == INSN_nc_matmul ? 1 : find_rows(&f);
     while (kind < kinds && finders[kind].op != i->op)
         kind++;
     if (kind == kinds || rows > QUICK_ROWS || (rows > 1 && f.n > QUICK_SHORT))
