@@ -23,4 +23,8 @@ graph "called" (%0 "x": f32[4,4]) {
 END
 "$xcc" called.xir -q --explain -o m.neff 2>said
 grep -q "^  called  *1  det, by its plain routine: determinant" said || failed "calls are told: $(cat said)"
+
+# What passes do to loops before leaves them such as is recognised.
+"$xcc" "$source/test/hlo_exec/jax_threefry_sizes/module.hlo" -q --auto-cast none --explain -o m.neff 2>said
+grep -q "^  recognised  *4  the loop is the 20 rounds of Threefry-2x32" said || failed "random numbers: $(cat said)"
 finish
