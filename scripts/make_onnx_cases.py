@@ -555,7 +555,7 @@ case('BeamSearch_encoder_tokens',[M('BeamSearch',['ids','max','few','three','two
 written('dims_without_names',[h.make_node('Add',['x','y'],['a']),h.make_node('GlobalMaxPool',['a'],['p']),h.make_node('Mul',['a','p'],['z'])],[vi('x',T.FLOAT,['?',3,'?','?']),vi('y',T.FLOAT,['None','None','-1','-1'])],
         [vi('z',T.FLOAT,['?',3,'?','?'])],{'x':f32(2,3,4,6),'y':f32(1,3,4,6)},[('',17)])
 
-# ---- what PyTorch's exporters write of integers of 16 bits, and ONNX Runtime refuses: the results are NumPy's ----
+# ---- what PyTorch's exporters write of short integers, and ONNX Runtime refuses: the results are NumPy's ----
 rng=np.random.default_rng(16)
 def beside(name,nodes,feeds,results,opset):
     m=h.make_model(h.make_graph(nodes,name,[typ(k,v) for k,v in feeds.items()],[typ(k,v) for k,v in results.items()],initializer=[nh.from_array(np.array([1]),'axis')]),opset_imports=[h.make_opsetid('',opset)],ir_version=8)
@@ -563,3 +563,7 @@ def beside(name,nodes,feeds,results,opset):
 for t in (np.int16,np.uint16):
     x=rng.integers(np.iinfo(t).min,np.iinfo(t).max,(3,7,2)).astype(t)
     beside('ReduceMax_'+np.dtype(t).name,[h.make_node('ReduceMax',['x','axis'],['a'],keepdims=0),h.make_node('ReduceMin',['x','axis'],['b']),h.make_node('ReduceMax',['x'],['c'],keepdims=0)],{'x':x},{'a':x.max(1),'b':x.min(1,keepdims=True),'c':np.array(x.max())},20)
+for t in (np.int8,np.uint8,np.int16,np.uint16):
+    x=rng.integers(np.iinfo(t).min,np.iinfo(t).max,(3,7)).astype(t)
+    beside('short_integers_'+np.dtype(t).name,[h.make_node('ReduceSum',['x','axis'],['a'],keepdims=0),h.make_node('ReduceProd',['x','axis'],['b']),h.make_node('Neg',['x'],['c']),h.make_node('Relu',['x'],['d']),h.make_node('Pow',['x','p'],['e'])],
+           {'x':x,'p':np.array([0,1,2,3,1,0,2]).astype(t)},{'a':x.sum(1,dtype=t),'b':x.prod(1,dtype=t,keepdims=True),'c':(0-x).astype(t),'d':x.clip(0),'e':x**np.array([0,1,2,3,1,0,2]).astype(t)},20)
