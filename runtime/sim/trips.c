@@ -95,7 +95,7 @@ static int by_start(const void *a, const void *b)
 static struct spans spans_of(const struct trace *t, const char *node)
 {
     struct spans s = {ARENA_ARRAY(t->arena, const struct traced *, t->n + 1), 0};
-    for (int i = 0; node && i < t->n; i++)
+    for (int i = 0; i < t->n; i++)
         if (has_mark(&t->events[i], true, node))
             s.all[s.n++] = &t->events[i];
     qsort(s.all, (size_t)s.n, sizeof *s.all, by_start);
@@ -120,15 +120,17 @@ static bool is_within(const struct traced *e, const struct spans *s)
 static int64_t turns_of(const struct program *p, const struct trace *t, const struct program_region *g,
                         const struct spans *calls)
 {
+    const char **marks = ARENA_ARRAY(t->arena, const char *, g->nsteps + 1);
     int64_t most = 0;
+    for (int i = 0; i < g->nsteps; i++)
+        marks[i] = mark_of(p, &g->steps[i], t->arena);
     for (int i = 0; i < g->nsteps; i++) {
         bool call = g->steps[i].kind == STEP_CALL;
-        const char *mark = mark_of(p, &g->steps[i], t->arena);
         int64_t n = 0, alike = 0;
         for (int k = 0; k < g->nsteps; k++)
-            alike += (g->steps[k].kind == STEP_CALL) == call && !strcmp(mark_of(p, &g->steps[k], t->arena), mark);
+            alike += (g->steps[k].kind == STEP_CALL) == call && !strcmp(marks[k], marks[i]);
         for (int k = 0; k < t->n; k++)
-            n += has_mark(&t->events[k], call, mark) && is_within(&t->events[k], calls);
+            n += has_mark(&t->events[k], call, marks[i]) && is_within(&t->events[k], calls);
         most = n / alike > most ? n / alike : most;
     }
     return most;
@@ -142,15 +144,17 @@ int sim_trips_of_trace(const struct program *p, const char *text, size_t size, s
     read_trace(&t, text, size);
     for (int i = 0; i < p->ncalls && n < max; i++) {
         const struct call *c = &p->calls[i];
-        bool has_name = c->nregions && c->node >= 0 && p->nodes[c->node].name && *p->nodes[c->node].name;
-        struct spans calls = spans_of(&t, has_name ? as_json(p->nodes[c->node].name, a) : NULL);
+        const char *name = c->nregions && c->node >= 0 ? p->nodes[c->node].name : NULL;
+        if (!name || !*name)
+            continue;
+        struct spans calls = spans_of(&t, as_json(name, a));
         int64_t turns = 0;
         for (int r = 0; calls.n && r < (c->op == OP_if ? 1 : c->nregions); r++) {
             int64_t of_region = turns_of(p, &t, &p->regions[c->regions[r]], &calls);
             turns = of_region > turns ? of_region : turns;
         }
         if (calls.n)
-            trips[n++] = (struct sim_trips){p->nodes[c->node].name, (turns + calls.n / 2) / calls.n};
+            trips[n++] = (struct sim_trips){name, (turns + calls.n / 2) / calls.n};
     }
     return n;
 }
