@@ -150,28 +150,9 @@ static void mulhi_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
     dtype_store_i64(c->out[0]->dtype, c->out[0]->data, (size_t)z, high);
 }
 
-static void make_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
-{
-    int part = c->in[0]->dtype;
-    memcpy((char *)c->out[0]->data + (size_t)(2 * z) * dtype_bytes(part), element(c->in[0], x),
-           dtype_bytes(part));
-    memcpy((char *)c->out[0]->data + (size_t)(2 * z + 1) * dtype_bytes(part), element(c->in[1], y),
-           dtype_bytes(part));
-}
-
 static double part_of(const struct tensor *t, int64_t i, int which)
 {
     return dtype_load_f64(part_type(t->dtype), t->data, (size_t)(2 * i + which));
-}
-
-static void real_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
-{
-    dtype_store_f64(c->out[0]->dtype, c->out[0]->data, (size_t)z, part_of(c->in[0], x, 0));
-}
-
-static void imag_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
-{
-    dtype_store_f64(c->out[0]->dtype, c->out[0]->data, (size_t)z, part_of(c->in[0], x, 1));
 }
 
 static void abs_one(struct op_call *c, int64_t z, int64_t x, int64_t y)
@@ -257,17 +238,34 @@ bool eval_mulhi(struct op_call *c)
 {
     return each(c, mulhi_one);
 }
+/* Part `part` of complex numbers: between those of operand i and its result, of which one is real. */
+static bool move_part(struct op_call *c, int i, int part)
+{
+    const struct tensor *x = c->in[i], *z = c->out[0];
+    const bool makes = dtype_is_complex(z->dtype);
+    const int64_t size = (int64_t)dtype_bytes(makes ? x->dtype : z->dtype), to = size * (makes ? 2 : 1),
+                  from = size * (makes ? 1 : 2);
+    struct walk w;
+    walk_dims(&w, z->rank, z->dims, 2);
+    walk_broadcast(&w, 1, x->rank, x->dims);
+    for (walk_start(&w); !w.done; walk_next(&w))
+        kernels_get()->copy((char *)z->data + w.offset[0] * to + (makes ? part * size : 0), w.step[0] * to,
+                            (const char *)x->data + w.offset[1] * from + (makes ? 0 : part * size), w.step[1] * from,
+                            (size_t)w.count, (size_t)size);
+    return true;
+}
+
 bool eval_complex_make(struct op_call *c)
 {
-    return each(c, make_one);
+    return move_part(c, 0, 0) && move_part(c, 1, 1);
 }
 bool eval_complex_real(struct op_call *c)
 {
-    return each(c, real_one);
+    return move_part(c, 0, 0);
 }
 bool eval_complex_imag(struct op_call *c)
 {
-    return each(c, imag_one);
+    return move_part(c, 0, 1);
 }
 
 /* What the kernel leaves open in a part, as hypot has it: squares of FP32 fit in double. */
