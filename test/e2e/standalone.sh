@@ -171,6 +171,14 @@ for to in fixed without; do
         failed "$to: status $?"
     cmp -s blocks.bin out.bin || failed "$to: other bits"
 done
+# Of one file too, whose functions have other names.
+"$xcc" -q "$source/models/digits/digits.onnx" --shape batch=1 --isa portable --amalgamate --standalone whole
+awk '{ print } /^ONE_COPY void .*run_.*_apart/ { f = 1 } f && /^{/ { print "    __builtin_trap();"; f = 0 }' whole/digits.c >whole.c
+[ "$(diff whole/digits.c whole.c | grep -c builtin_trap)" = 2 ] || failed "one file has no traps"
+$cc -O2 -w -o whole_planned planned.c whole.c -Iwhole -lm
+./whole_planned "$(echo DIGITS_CONTEXT_SIZE | $cc -E -P -include whole/digits.h - | tail -1)" >whole.bin ||
+    failed "one file: tiles run one row or vector at a time, status $?"
+cmp -s whole.bin out.bin || failed "one file: other bits"
 code=$(($(code_of fixed/digits_all.o) - 0x$constants))
 [ "$code" -lt 60000 ] || failed "compiled for speed the code has $code bytes, more than 60000"
 
