@@ -30,6 +30,17 @@ model() {
     printf 'graph "%s" symbols(b, s) (%%0 "x": f32[b,s,4]) {\n%s\n  return(%%9)\n} outputs("o")\n' "$1" "$2" >"$1.xir"
 }
 
+# Of an image that is shorter than a window, pools of a step of 2 and more have none or a part of one: refused.
+cat >pool.xir <<'END'
+graph "pool" symbols(b, s) (%0 "x": f32[b,4,s]) {
+  %1: f32[*] = max_pool(%0) {kernel_shape=[3], strides=[2]} @"/pool"
+  return(%1)
+} outputs("o")
+END
+guarded pool "size 2 is less than 3 in dimension 2 of node '/pool': the model needs s >= 3 (a window and the padded image of operand 'x')" 3,4,3 3,4,2
+sed 's/symbols(b, s)//; s/\[b,4,s\]/[3,4,2]/' pool.xir >short.xir
+refuses 1 "node '/pool' (max_pool): size 3 is more than 2 in dimension 2 (a window and the padded image of operand 'x')" "$xcc" short.xir -o short.neff
+
 # Every kind of assumption about the middle size.
 model add '  %c0 = const f32[1,2,1] {1, 2}
   %9: f32[*] = add(%0, %c0) @"/add"'

@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,22 @@ static bool pool_window(struct window *w, struct dim_table *t, const struct attr
     return window_make(w, t, as, d, attr_int(as, "ceil_mode", 0) != 0);
 }
 
+/* Whether rounding down and rounding towards zero, as ONNX's own inference and ONNX Runtime do, count the same windows:
+ * of an image that is shorter than one window they give none, or one of what there is. */
+static bool whole_windows(struct infer *f, const struct window *w)
+{
+    bool other = attr_int(f->attrs, "ceil_mode", 0) || attr_int(f->attrs, "may_be_empty", 0);
+    bool last = attr_int(f->attrs, "channels_last", 0) != 0;
+    for (int i = 0; i < w->n && !other; i++) {
+        dim_t extent = dim_add(f->dims, dim_mul(f->dims, w->kernel[i] - 1, w->dilation[i]), 1);
+        dim_t padded = dim_add(f->dims, w->in[i], dim_add(f->dims, w->begin[i], w->end[i]));
+        struct site at = named("a window and the padded image", 0, spatial_axis(i, last));
+        if (w->stride[i] > 1 && !require_at_most(f, extent, padded, at))
+            return false;
+    }
+    return true;
+}
+
 static bool infer_pool(struct infer *f)
 {
     const struct type *x = &f->in[0];
@@ -36,7 +53,8 @@ static bool infer_pool(struct infer *f)
             infer_any(f, 1, DT_I64);
         return infer_any(f, 0, x->dtype);
     }
-    if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d))
+    if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d) ||
+        !whole_windows(f, &w))
         return false;
     for (int i = 0; i < w.n; i++)
         y.dims[spatial_axis(i, last)] = w.out[i];
