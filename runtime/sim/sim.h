@@ -26,10 +26,10 @@ struct sim_trips {
     int64_t count;
 };
 
-/* Of each loop and `if` of which a trace has the run (xrun --profile, of this archive): how many, at most `max`. Of
- * several calls, their mean. */
+/* Of each loop and `if` of which a trace has the run (xrun --profile, of this archive): how many, at most `max`; -1: it
+ * is no such text. Of several calls, their mean. */
 int sim_trips_of_trace(const struct program *p, const char *text, size_t size, struct sim_trips *trips, int max,
-                       struct arena *a);
+                       struct arena *a, struct diag *d);
 
 struct sim_options {
     const struct machine *machine; /* NULL: the one that the program was compiled for */

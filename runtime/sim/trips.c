@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct traced { /* one event; name and node as JSON has them, quotes included */
+struct traced { /* one event */
     double start, end;
     bool call;
-    const char *name, *node;
+    const char *name, *node; /* "" where it has none */
 };
 
 struct trace {
@@ -20,60 +20,69 @@ struct trace {
     struct arena *arena;
 };
 
-/* The text behind `"key":`, up to the string's other quote. */
-static const char *string_of(const char *line, const char *key, struct arena *a)
+/* The node that an event's arguments name. */
+static const char *read_node(struct json_reader *r, struct arena *a)
 {
-    const char *from = strstr(line, key);
-    if (!from)
-        return "";
-    from += strlen(key);
-    size_t n = 1;
-    while (from[n] && from[n] != '"')
-        n += from[n] == '\\' && from[n + 1] ? 2 : 1;
-    return arena_strndup(a, from, n + 1);
+    const char *key, *node = "";
+    json_enter(r, '{');
+    while ((key = json_read_key(r)))
+        if (!strcmp(key, "node"))
+            node = json_read_text(r, a);
+        else
+            json_skip(r);
+    return node;
 }
 
-static void read_trace(struct trace *t, const char *text, size_t size)
+static struct traced read_event(struct json_reader *r, struct arena *a)
 {
-    char *line = arena_strndup(t->arena, text, size), *next;
-    for (; line; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        const char *start = strstr(line, "\"ts\":"), *length = strstr(line, "\"dur\":");
-        if (!start || !length)
-            continue;
-        ARENA_GROW(t->arena, t->events, t->n, t->cap);
-        struct traced *e = &t->events[t->n++];
-        e->start = strtod(start + 5, NULL);
-        e->end = e->start + strtod(length + 6, NULL);
-        e->call = strstr(line, "\"cat\":\"call\"") != NULL;
-        e->name = string_of(line, "\"name\":", t->arena);
-        e->node = string_of(line, "\"node\":", t->arena);
+    struct traced e = {.name = "", .node = ""};
+    double length = 0;
+    const char *key;
+    json_enter(r, '{');
+    while ((key = json_read_key(r))) {
+        if (!strcmp(key, "ts"))
+            e.start = json_read_number(r);
+        else if (!strcmp(key, "dur"))
+            length = json_read_number(r);
+        else if (!strcmp(key, "cat"))
+            e.call = !strcmp(json_read_word(r), "call");
+        else if (!strcmp(key, "name"))
+            e.name = json_read_text(r, a);
+        else if (!strcmp(key, "args"))
+            e.node = read_node(r, a);
+        else
+            json_skip(r);
     }
+    e.end = e.start + length;
+    return e;
 }
 
-static const char *as_json(const char *s, struct arena *a)
+static bool read_trace(struct trace *t, const char *text, size_t size, struct diag *d)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-    if (!f)
-        arena_out_of_memory(1);
-    json_print_text(f, s ? s : "", s ? strlen(s) : 0, "");
-    fclose(f);
-    const char *copy = arena_strndup(a, text, size);
-    free(text);
-    return copy;
+    struct json_reader r = json_reader(text, size);
+    const char *key;
+    json_enter(&r, '{');
+    while ((key = json_read_key(&r))) {
+        if (strcmp(key, "traceEvents")) {
+            json_skip(&r);
+            continue;
+        }
+        json_enter(&r, '[');
+        while (json_read_element(&r)) {
+            ARENA_GROW(t->arena, t->events, t->n, t->cap);
+            t->events[t->n++] = read_event(&r, t->arena);
+        }
+    }
+    return json_done(&r) || fail(d, "line %d: %s; expected what xrun --profile writes", json_line(&r), r.problem);
 }
 
 /* What events of a step have: a kernel its name, a call its node. */
-static const char *mark_of(const struct program *p, const struct step *s, struct arena *a)
+static const char *mark_of(const struct program *p, const struct step *s)
 {
     if (s->kind == STEP_LAUNCH)
-        return as_json(p->kernels[s->index].name, a);
+        return p->kernels[s->index].name ? p->kernels[s->index].name : "";
     int node = p->calls[s->index].node;
-    return as_json(node >= 0 ? p->nodes[node].name : "", a);
+    return node >= 0 && p->nodes[node].name ? p->nodes[node].name : "";
 }
 
 static bool has_mark(const struct traced *e, bool call, const char *mark)
@@ -123,7 +132,7 @@ static int64_t turns_of(const struct program *p, const struct trace *t, const st
     const char **marks = ARENA_ARRAY(t->arena, const char *, g->nsteps + 1);
     int64_t most = 0;
     for (int i = 0; i < g->nsteps; i++)
-        marks[i] = mark_of(p, &g->steps[i], t->arena);
+        marks[i] = mark_of(p, &g->steps[i]);
     for (int i = 0; i < g->nsteps; i++) {
         bool call = g->steps[i].kind == STEP_CALL;
         int64_t n = 0, alike = 0;
@@ -137,17 +146,18 @@ static int64_t turns_of(const struct program *p, const struct trace *t, const st
 }
 
 int sim_trips_of_trace(const struct program *p, const char *text, size_t size, struct sim_trips *trips, int max,
-                       struct arena *a)
+                       struct arena *a, struct diag *d)
 {
     struct trace t = {.arena = a};
     int n = 0;
-    read_trace(&t, text, size);
+    if (!read_trace(&t, text, size, d))
+        return -1;
     for (int i = 0; i < p->ncalls && n < max; i++) {
         const struct call *c = &p->calls[i];
         const char *name = c->nregions && c->node >= 0 ? p->nodes[c->node].name : NULL;
         if (!name || !*name)
             continue;
-        struct spans calls = spans_of(&t, as_json(name, a));
+        struct spans calls = spans_of(&t, name);
         int64_t turns = 0;
         for (int r = 0; calls.n && r < (c->op == OP_if ? 1 : c->nregions); r++) {
             int64_t of_region = turns_of(p, &t, &p->regions[c->regions[r]], &calls);

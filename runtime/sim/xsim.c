@@ -223,8 +223,10 @@ static bool read_trips(struct arguments *a, const struct program *p, struct diag
     struct sim_trips found[MAX_OPTIONS];
     if (!file_map(&trace, a->trace, d))
         return false;
-    int n = sim_trips_of_trace(p, (const char *)trace.data, trace.size, found, MAX_OPTIONS, &a->arena);
+    int n = sim_trips_of_trace(p, (const char *)trace.data, trace.size, found, MAX_OPTIONS, &a->arena, d);
     file_unmap(&trace);
+    if (n < 0)
+        return fail_in(d, "--trips %s", a->trace);
     if (n == 0)
         return fail(d, "--trips %s: has no loop and no `if` of this program; expected what xrun --profile writes of it",
                     a->trace);
