@@ -50,13 +50,13 @@ static const struct {
 } faults[FAULTS] = {
     [NO_WAIT] = {"wait removed", {"missing wait", "two queues", "overlapping", "uninit"}, true},
     [LOW_COUNT] = {"count too low", {"missing wait", "two queues", "overlapping", "uninit"}, true},
-    [HIGH_COUNT] = {"count too high", {"wrong count", "deadlock"}},
+    [HIGH_COUNT] = {"count too high", {"wrong count", "deadlock"}, false},
     [NO_SIGNAL] = {"signal removed",
-                   {"wrong count", "deadlock", "missing wait", "two queues", "overlapping"}},
-    [SAME_ADDRESS] = {"two tiles at one address", {"overlapping"}},
-    [PAST_END] = {"a tile past the memory's end", {"capacity"}},
-    [NEVER_WRITTEN] = {"a tile that nothing writes", {"uninitialised"}},
-    [OTHER_QUEUE] = {"a transfer twice, by another queue", {"two queues", "missing wait"}},
+                   {"wrong count", "deadlock", "missing wait", "two queues", "overlapping"}, false},
+    [SAME_ADDRESS] = {"two tiles at one address", {"overlapping"}, false},
+    [PAST_END] = {"a tile past the memory's end", {"capacity"}, false},
+    [NEVER_WRITTEN] = {"a tile that nothing writes", {"uninitialised"}, false},
+    [OTHER_QUEUE] = {"a transfer twice, by another queue", {"two queues", "missing wait"}, false},
     [OTHER_SEMAPHORE] = {"a wait for another semaphore",
                          {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
     [WAIT_LATER] = {"a wait at the engine's next instruction",
@@ -66,7 +66,7 @@ static const struct {
                         {"missing wait", "two queues", "overlapping", "uninit"}, true},
     [OTHER_ENGINE] = {"another engine's instruction, without waits and signals",
                       {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
-    [SMALL_TILE] = {"a tile smaller than its accesses", {"capacity"}},
+    [SMALL_TILE] = {"a tile smaller than its accesses", {"capacity"}, false},
 };
 
 static bool sound(const struct hazard_subject *s, struct diag *d)
