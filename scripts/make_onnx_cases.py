@@ -567,3 +567,9 @@ for t in (np.int8,np.uint8,np.int16,np.uint16):
     x=rng.integers(np.iinfo(t).min,np.iinfo(t).max,(3,7)).astype(t)
     beside('short_integers_'+np.dtype(t).name,[h.make_node('ReduceSum',['x','axis'],['a'],keepdims=0),h.make_node('ReduceProd',['x','axis'],['b']),h.make_node('Neg',['x'],['c']),h.make_node('Relu',['x'],['d']),h.make_node('Pow',['x','p'],['e'])],
            {'x':x,'p':np.array([0,1,2,3,1,0,2]).astype(t)},{'a':x.sum(1,dtype=t),'b':x.prod(1,dtype=t,keepdims=True),'c':(0-x).astype(t),'d':x.clip(0),'e':x**np.array([0,1,2,3,1,0,2]).astype(t)},20)
+
+# ---- images of bytes, with antialiasing: rounded after each axis; sizes by which onnxruntime's weights are exact ----
+rng=np.random.default_rng(31)
+smaller=lambda y,mode,**k: h.make_node('Resize',['x','','',y+'_size'],[y],mode=mode,antialias=1,**k)
+case('Resize_antialias_bytes',[smaller('up','cubic'),smaller('down','cubic',cubic_coeff_a=-0.5),smaller('linear','linear')],{'x':rng.integers(0,256,(1,3,24,32),dtype=np.uint8)},['up','down','linear'],
+     opsets=(('',18),),inits=[nh.from_array(np.array([1,3,*s],np.int64),n+'_size') for n,s in (('up',(48,64)),('down',(12,8)),('linear',(6,16)))])

@@ -359,28 +359,54 @@ static bool pick_nearest(struct op_call *c, const struct resize *plan)
 }
 
 struct slab { /* what lies within one index of the dims before the first resized one */
-    int first;
+    int first, rank;
     int64_t count, in, out; /* slabs, elements of each */
     int64_t max;           /* between axes */
+    bool bytes; /* as image libraries resize images of u8: the last axis first, rounded after each */
 };
+
+/* The axis that is resized in turn `n`. */
+static int axis_in_turn(const struct slab *s, int n)
+{
+    return s->bytes ? s->rank - 1 - n : s->first + n;
+}
 
 static struct slab slab_of(const struct tensor *x, const struct tensor *z,
                            const struct resize *plan)
 {
-    struct slab s = {.first = 0};
+    struct slab s = {.rank = x->rank};
     int64_t dims[MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     while (s.first < x->rank && plan[s.first].line.out < 0)
         s.first++;
+    s.bytes = x->dtype == DT_U8 && s.first < x->rank && plan[s.first].antialias;
     s.count = dims_product(x->dims, 0, s.first);
     s.max = s.in = dims_product(x->dims, s.first, x->rank);
     s.out = dims_product(z->dims, s.first, x->rank);
-    for (int i = s.first; i < x->rank; i++) {
+    for (int n = 0; n < x->rank - s.first; n++) {
+        int i = axis_in_turn(&s, n);
         dims[i] = plan[i].line.out < 0 ? dims[i] : plan[i].line.out;
-        int64_t n = dims_product(dims, s.first, x->rank);
-        s.max = n > s.max ? n : s.max;
+        int64_t now = dims_product(dims, s.first, x->rank);
+        s.max = now > s.max ? now : s.max;
     }
     return s;
+}
+
+/* The weights of image libraries are whole numbers of 2^-22, */
+static void round_weights(struct taps *t, int64_t places)
+{
+    const double unit = 1 << 22;
+    for (int64_t i = 0; i < places * t->n; i++)
+        t->weight[i] = trunc(t->weight[i] * unit + copysign(0.5, t->weight[i])) / unit;
+}
+
+/* and halves of a sum are rounded upwards. */
+static void round_bytes(double *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double whole = floor(v[i] + 0.5);
+        v[i] = whole < 0 ? 0 : whole > UINT8_MAX ? UINT8_MAX : whole;
+    }
 }
 
 /* In two buffers by turns, which stay in a cache where slabs are small. */
@@ -391,16 +417,20 @@ static void interpolate_slabs(struct op_call *c, const struct resize *plan, cons
     struct tensor *z = c->out[0];
     for (int64_t n = 0; n < s->count; n++) {
         double *from = buffer, *to = buffer + s->max;
-        int64_t outer = 1, inner = s->in;
+        int64_t dims[MAX_RANK];
+        memcpy(dims, x->dims, sizeof dims);
         dtype_load_f64n(x->dtype, element(x, n * s->in), (size_t)s->in, from);
-        for (int i = s->first; i < x->rank; i++) {
-            inner /= x->dims[i];
-            if (plan[i].line.out >= 0) {
-                interpolate(&plan[i], &taps[i], from, to, outer, inner);
-                double *swap = from;
-                from = to, to = swap;
-            }
-            outer *= plan[i].line.out < 0 ? x->dims[i] : plan[i].line.out;
+        for (int turn = 0; turn < s->rank - s->first; turn++) {
+            int i = axis_in_turn(s, turn);
+            if (plan[i].line.out < 0)
+                continue;
+            interpolate(&plan[i], &taps[i], from, to, dims_product(dims, s->first, i),
+                        dims_product(dims, i + 1, s->rank));
+            dims[i] = plan[i].line.out;
+            if (s->bytes)
+                round_bytes(to, dims_product(dims, s->first, s->rank));
+            double *swap = from;
+            from = to, to = swap;
         }
         for (int64_t i = 0; !dtype_is_float(z->dtype) && i < s->out; i++)
             from[i] = nearbyint(from[i]);
@@ -417,6 +447,9 @@ static bool interpolate_axes(struct op_call *c, const struct resize *plan)
     bool ok = buffer || fail_memory(c->env->d, "out of memory");
     for (int i = 0; ok && i < x->rank; i++)
         ok = plan[i].line.out < 0 || taps_make(&plan[i], &taps[i], c->env->d);
+    for (int i = 0; ok && s.bytes && i < x->rank; i++)
+        if (plan[i].line.out >= 0)
+            round_weights(&taps[i], plan[i].line.out);
     if (ok)
         interpolate_slabs(c, plan, taps, &s, buffer);
     for (int i = 0; i < x->rank; i++)
