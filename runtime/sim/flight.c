@@ -124,7 +124,7 @@ static bool fly(struct flight *f)
         if (s->watch)
             find_candidate(f, best.l->core, best.n->engine, true, &best);
         issue(&best);
-        if (s->work_ps > SIM_LONGEST)
+        if (s->work_ps >= SIM_LONGEST)
             return too_long(f->d);
         advance(best.l, best.n->engine);
     }

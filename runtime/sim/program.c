@@ -125,7 +125,7 @@ static bool plain_call(struct run *r, int call)
     ns = t->call_start_ns + (ns > memory ? ns : memory);
     int64_t ps = rounded_ps(ns * 1000);
     s->work_ps += ps;
-    if (s->work_ps > SIM_LONGEST)
+    if (s->work_ps >= SIM_LONGEST)
         return too_long(r->d) || fail_in(r->d, "node '%s'", c->node >= 0 ? s->p->nodes[c->node].name : op_name(c->op));
     grow((void **)&s->launches, s->nlaunches, &s->launches_cap, sizeof *s->launches);
     struct sim_launch *l = &s->launches[s->nlaunches++];
