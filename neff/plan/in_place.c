@@ -253,7 +253,7 @@ static bool writes_over(struct in_place_finder *f, const struct kernel *k, int o
     return false;
 }
 
-/* Result i of the body can be computed where the value before it lies: nothing reads that one any
+/* Result i of the body can be computed where the value before it lies, which is as large: nothing reads that one any
  * more. */
 static bool carried_in_place(struct in_place_finder *f, const struct program_region *test,
                              const struct program_region *body, int i)
@@ -261,7 +261,7 @@ static bool carried_in_place(struct in_place_finder *f, const struct program_reg
     int value = body->params[i], next = body->results[i], first = -1, last = -1;
     if (next < 0 || test->params[i] != value || next == value || f->p->slots[next].kind != SLOT_PLANNED ||
         f->p->slots[value].kind != SLOT_PLANNED || !may_move(f, next) || f->onto[next] != next ||
-        f->taken[next])
+        f->taken[next] || !type_equal(&f->p->slots[next].type, &f->p->slots[value].type))
         return false;
     for (int k = 0; k < body->nresults; k++)
         if (body->results[k] >= 0 && slot_root(f->p, body->results[k]) == value)

@@ -258,12 +258,10 @@ bool prepare_gather(struct binding *b, struct bound_insn *i, const struct insn *
     for (int r = 1; r < y->rank; r++)
         if (y->count[r] > t->count[r])
             return fail(b->d, "dma_gather: rows are longer than the table's");
-    int64_t rows = 1;
-    for (int r = 0; r < x->rank; r++)
-        rows *= x->count[r];
     for (int r = 0; r < x->rank - 1; r++)
         if (x->count[r] != 1)
             return fail(b->d, "dma_gather: indices in more than one dim");
+    const int64_t rows = x->rank ? x->count[x->rank - 1] : 1;
     return rows >= y->count[0] || fail(b->d, "dma_gather: %lld indices for %lld rows",
                                        (long long)rows, (long long)y->count[0]);
 }
