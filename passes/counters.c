@@ -31,16 +31,6 @@ struct counters {
 
 /* ---- ranges ---- */
 
-static bool is_integer(const struct value *v)
-{
-    if (!is_tensor(v) || (v->type.dtype != DT_I32 && v->type.dtype != DT_I64) || !type_is_static(&v->type))
-        return false;
-    for (int i = 0; i < v->type.rank; i++)
-        if (v->type.dims[i] != 1)
-            return false;
-    return true;
-}
-
 /* What i32 and i64 hold, with room to add two of them. */
 static bool fits(int dtype, struct counter_range r)
 {
@@ -97,7 +87,7 @@ static bool range_of_choice(const struct counters *c, const struct node *n, int 
 
 static bool range_of(const struct counters *c, const struct value *v, int depth, struct counter_range *r)
 {
-    if (!is_integer(v) || depth > MAX_DEPTH)
+    if (!is_one_integer(v) || depth > MAX_DEPTH)
         return false;
     if (v->constant) {
         r->min = r->max = tensor_i64(v->constant, 0);
@@ -132,10 +122,10 @@ static int64_t step_of(const struct node *loop, int k)
 {
     const struct region *body = loop->regions[1];
     const struct node *n = region_return(body)->in[k]->def;
-    if (!loop->in[k]->constant || !is_integer(loop->in[k]) || !n || n->op != OP_add)
+    if (!loop->in[k]->constant || !is_one_integer(loop->in[k]) || !n || n->op != OP_add)
         return 0;
     for (int i = 0; i < 2; i++)
-        if (n->in[i] == body->params[k] && n->in[1 - i]->constant && is_integer(n->in[1 - i]))
+        if (n->in[i] == body->params[k] && n->in[1 - i]->constant && is_one_integer(n->in[1 - i]))
             return tensor_i64(n->in[1 - i]->constant, 0);
     return 0;
 }
@@ -147,7 +137,7 @@ static int64_t max_trips(const struct node *loop)
     const struct node *n = region_return(condition)->in[0]->def;
     for (int k = 0; n && n->op == OP_lt && k < loop->nin; k++) {
         const int64_t step = n->in[0] == condition->params[k] ? step_of(loop, k) : 0;
-        if (step <= 0 || !n->in[1]->constant || !is_integer(n->in[1]))
+        if (step <= 0 || !n->in[1]->constant || !is_one_integer(n->in[1]))
             continue;
         const int64_t from = tensor_i64(loop->in[k]->constant, 0), to = tensor_i64(n->in[1]->constant, 0);
         if (!fits(DT_I64, (struct counter_range){from, from}) || !fits(DT_I64, (struct counter_range){to, to}))

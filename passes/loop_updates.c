@@ -12,8 +12,6 @@
 #include "passes/one_window.h"
 #include "passes/rewrite.h"
 
-#include <string.h>
-
 enum { MAX_ELEMENTS = 16 };
 
 /* ---- a few elements ---- */
@@ -32,17 +30,10 @@ static bool is_small(const struct one_window *w)
     return elements <= MAX_ELEMENTS;
 }
 
-/* The operator that combines old and new; OP_COUNT: none of two operands. `replaces`: the new one is taken. */
-static enum op combining_op(const struct node *n, bool *replaces)
+/* The operator that combines old and new; OP_COUNT: none of two operands. */
+static enum op combining_op(const struct node *n)
 {
-    char name[32];
-    const struct str s = attr_str(&n->attrs, "combine", "");
-    *replaces = attr_is(&n->attrs, "combine", "second");
-    if (*replaces || s.n == 0 || s.n >= sizeof name)
-        return OP_COUNT;
-    memcpy(name, s.p, s.n);
-    name[s.n] = 0;
-    const enum op op = op_from_name(name);
+    const enum op op = op_from_attr(&n->attrs, "combine");
     return op != OP_COUNT && op_infos[op].flags & OPF_ELEMENTWISE && op_infos[op].min_in == 2 ? op : OP_COUNT;
 }
 
@@ -75,10 +66,10 @@ static bool put_few(struct node *n, void *user)
 {
     struct rewriter *r = user;
     struct one_window w;
-    bool replaces;
     if (n->op != OP_scatter_windows || !in_loop(n) || !find_one_window(n, &w) || !is_small(&w))
         return true;
-    const enum op op = combining_op(n, &replaces);
+    const bool replaces = attr_is(&n->attrs, "combine", "second");
+    const enum op op = combining_op(n);
     if (!replaces && op == OP_COUNT)
         return true;
     struct builder b = builder_before(n, r->d);

@@ -19,6 +19,16 @@ bool constant_number(const struct value *v, double *out)
     return true;
 }
 
+bool is_one_integer(const struct value *v)
+{
+    if (!is_tensor(v) || (v->type.dtype != DT_I32 && v->type.dtype != DT_I64) || !type_is_static(&v->type))
+        return false;
+    for (int i = 0; i < v->type.rank; i++)
+        if (v->type.dims[i] != 1)
+            return false;
+    return true;
+}
+
 bool constant_is(const struct value *v, double expected)
 {
     double x;

@@ -46,6 +46,9 @@ static inline bool single_constant(const struct value *v)
     return is_tensor(v) && v->constant && tensor_count(v->constant) == 1;
 }
 
+/* A tensor of one i32 or i64, of any rank. */
+bool is_one_integer(const struct value *v);
+
 /* Whether v is a constant whose elements are all the same number; the number then. */
 bool constant_number(const struct value *v, double *out);
 /* The same, close to `expected` up to the rounding of v's type. */

@@ -2,16 +2,6 @@
 
 #include "passes/match.h"
 
-static bool is_one_integer(const struct value *v)
-{
-    if (!is_tensor(v) || (v->type.dtype != DT_I32 && v->type.dtype != DT_I64) || !type_is_static(&v->type))
-        return false;
-    for (int i = 0; i < v->type.rank; i++)
-        if (v->type.dims[i] != 1)
-            return false;
-    return true;
-}
-
 /* The components of the one index vector. */
 static bool find_components(struct value *v, int count, struct value **index)
 {

@@ -4,8 +4,9 @@
 #include "neff/base/use.h"
 #include "neff/core/kinds.h"
 
-#ifdef XRT_USE
 #include <string.h>
+
+#ifdef XRT_USE
 
 /* Models' spellings and documents are not kept. */
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, types, doc)                     \
@@ -27,7 +28,6 @@ enum op op_from_name(const char *name)
 }
 #else
 #include <pthread.h>
-#include <string.h>
 
 const struct op_info op_infos[OP_COUNT] = {
 #define OP(id, onnx, hlo, min_in, max_in, min_out, max_out, flags, types, doc)                     \
@@ -66,3 +66,14 @@ enum op op_from_name(const char *name)
     return OP_COUNT;
 }
 #endif
+
+enum op op_from_attr(const struct attrs *as, const char *attribute)
+{
+    char name[64];
+    const struct str s = attr_str(as, attribute, "");
+    if (s.n >= sizeof name)
+        return OP_COUNT;
+    memcpy(name, s.p, s.n);
+    name[s.n] = 0;
+    return op_from_name(name);
+}

@@ -61,5 +61,7 @@ static inline bool op_needs_result(enum op op, int i)
 }
 /* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
 enum op op_from_name(const char *name);
+/* The one that the string attribute names; OP_COUNT when it names none. */
+enum op op_from_attr(const struct attrs *as, const char *attribute);
 
 #endif

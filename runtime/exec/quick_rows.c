@@ -455,11 +455,12 @@ static int add_product(struct row_finder *f)
 static const struct {
     int op;
     int (*add)(struct row_finder *f);
+    bool whole; /* at once, whatever its rows are */
 } finders[] = {
-    {INSN_tensor_tensor, add_tensor_tensor}, {INSN_tensor_scalar, add_tensor_scalar},
-    {INSN_activation, add_activation},       {INSN_select, add_choice},
-    {INSN_tensor_copy, add_copy},            {INSN_dma_copy, add_copy},
-    {INSN_dma_transpose, add_copy},        {INSN_nc_matmul, add_product},
+    {INSN_tensor_tensor, add_tensor_tensor, false}, {INSN_tensor_scalar, add_tensor_scalar, false},
+    {INSN_activation, add_activation, false},       {INSN_select, add_choice, false},
+    {INSN_tensor_copy, add_copy, false},            {INSN_dma_copy, add_copy, false},
+    {INSN_dma_transpose, add_copy, false},          {INSN_nc_matmul, add_product, true},
 };
 
 int quick_instruction(struct arena *a, const struct kernel_table *k, const struct bound_insn *i,
@@ -467,10 +468,12 @@ int quick_instruction(struct arena *a, const struct kernel_table *k, const struc
 {
     struct row_finder f = {.a = a, .k = k, .i = i};
     int made = 0, kind = 0, kinds = sizeof finders / sizeof *finders;
-    int64_t rows = i->op == INSN_nc_matmul ? 1 : find_rows(&f);
     while (kind < kinds && finders[kind].op != i->op)
         kind++;
-    if (kind == kinds || rows > QUICK_ROWS || (rows > 1 && f.n > QUICK_SHORT))
+    if (kind == kinds)
+        return 0;
+    int64_t rows = finders[kind].whole ? 1 : find_rows(&f);
+    if (rows > QUICK_ROWS || (rows > 1 && f.n > QUICK_SHORT))
         return 0;
     for (int n = 0; n < QUICK_MAX; n++)
         line[n] = (struct quick_line){.place = {{QUICK_NOTHING, 0, NULL},

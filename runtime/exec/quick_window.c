@@ -11,15 +11,18 @@ enum { READS = 1, WRITES = 2, WORTH_BYTES = 4096 };
 
 /* ---- copies of windows ---- */
 
+static inline int64_t clamped(int64_t start, int64_t max)
+{
+    return start < 0 ? 0 : start > max ? max : start;
+}
+
 static char *window_at(const struct quick_op *op, int array)
 {
     const struct quick_row *w = op->row;
     const quick_i64 *start = (const quick_i64 *)op->p[QUICK_C];
     char *p = op->p[array];
-    for (int i = 0; i < w->rank; i++) {
-        int64_t s = start[i] < 0 ? 0 : start[i] > w->max[i] ? w->max[i] : start[i];
-        p += s * w->stride[i];
-    }
+    for (int i = 0; i < w->rank; i++)
+        p += clamped(start[i], w->max[i]) * w->stride[i];
     return p;
 }
 
@@ -49,8 +52,7 @@ static bool put_window(struct context *c, const struct quick_op *op, struct diag
     }
 static inline int64_t element_at(const struct quick_op *op)
 {
-    const int64_t start = *(const quick_i64 *)op->p[QUICK_C], max = op->row->max[0];
-    return start < 0 ? 0 : start > max ? max : start;
+    return clamped(*(const quick_i64 *)op->p[QUICK_C], op->row->max[0]);
 }
 QUICK_MOVES(ELEMENT_MOVES)
 

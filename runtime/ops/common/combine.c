@@ -10,22 +10,16 @@ enum { MAX_ARGS = 128 };
 
 static bool find_form(const struct attrs *as, const char *attribute, struct combine *m)
 {
-    char name[64];
-    struct str s = attr_str(as, attribute, "");
     m->form = COMBINE_REGION;
-    if (s.n == 0)
+    if (attr_str(as, attribute, "").n == 0)
         return true;
-    if (s.n >= sizeof name)
-        return false;
-    memcpy(name, s.p, s.n);
-    name[s.n] = 0;
-    if (!strcmp(name, "first") || !strcmp(name, "second")) {
+    m->argument = attr_is(as, attribute, "second");
+    if (m->argument || attr_is(as, attribute, "first")) {
         m->form = COMBINE_ARGUMENT;
-        m->argument = name[0] == 's';
         return true;
     }
     m->form = COMBINE_OP;
-    m->op = op_from_name(name);
+    m->op = op_from_attr(as, attribute);
     return m->op != OP_COUNT && ew_row(m->op) && op_info(m->op)->min_in == 2;
 }
 

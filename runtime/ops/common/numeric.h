@@ -94,6 +94,9 @@ struct window {
 };
 bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
                  bool ceil_mode);
+/* Along spatial dim i: elements that a window spans, and those of the image with its padding. */
+dim_t window_extent(const struct window *w, struct dim_table *t, int i);
+dim_t window_padded(const struct window *w, struct dim_table *t, int i);
 /* Fails where the window is larger than the image. */
 bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d);
 int64_t window_taps(const struct window *w);

@@ -33,10 +33,9 @@ static bool whole_windows(struct infer *f, const struct window *w)
     bool other = attr_int(f->attrs, "ceil_mode", 0) || attr_int(f->attrs, "may_be_empty", 0);
     bool last = attr_int(f->attrs, "channels_last", 0) != 0;
     for (int i = 0; i < w->n && !other; i++) {
-        dim_t extent = dim_add(f->dims, dim_mul(f->dims, w->kernel[i] - 1, w->dilation[i]), 1);
-        dim_t padded = dim_add(f->dims, w->in[i], dim_add(f->dims, w->begin[i], w->end[i]));
         struct site at = named("a window and the padded image", 0, spatial_axis(i, last));
-        if (w->stride[i] > 1 && !require_at_most(f, extent, padded, at))
+        if (w->stride[i] > 1 &&
+            !require_at_most(f, window_extent(w, f->dims, i), window_padded(w, f->dims, i), at))
             return false;
     }
     return true;

@@ -45,6 +45,16 @@ static void same_pads(struct window *w, struct dim_table *t, int i, dim_t in, di
     w->end[i] = lower ? small : large;
 }
 
+dim_t window_extent(const struct window *w, struct dim_table *t, int i)
+{
+    return dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
+}
+
+dim_t window_padded(const struct window *w, struct dim_table *t, int i)
+{
+    return dim_add(t, w->in[i], dim_add(t, w->begin[i], w->end[i]));
+}
+
 bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, struct diag *d,
                  bool ceil_mode)
 {
@@ -65,7 +75,7 @@ bool window_make(struct window *w, struct dim_table *t, const struct attrs *as, 
         dim_t in = w->in[i];
         if (w->lhs_dilation[i] != 1)
             in = dim_max(t, 0, dim_add(t, dim_mul(t, dim_sub(t, in, 1), w->lhs_dilation[i]), 1));
-        dim_t extent = dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
+        dim_t extent = window_extent(w, t, i);
         if (upper || lower) {
             same_pads(w, t, i, in, extent, lower);
         } else {
@@ -89,11 +99,9 @@ bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d
     int i = w->short_of;
     if (i < 0)
         return true;
-    dim_t extent = dim_add(t, dim_mul(t, dim_sub(t, w->kernel[i], 1), w->dilation[i]), 1);
-    dim_t padded = dim_add(t, w->in[i], dim_add(t, w->begin[i], w->end[i]));
     return fail(d,
                 "a window of %lld elements is larger than the image in spatial dim %d, which has %lld with its padding",
-                (long long)extent, i, (long long)padded);
+                (long long)window_extent(w, t, i), i, (long long)window_padded(w, t, i));
 }
 
 int64_t window_taps(const struct window *w)

@@ -238,6 +238,7 @@ bool eval_mulhi(struct op_call *c)
 {
     return each(c, mulhi_one);
 }
+
 /* Part `part` of complex numbers: between those of operand i and its result, of which one is real. */
 static bool move_part(struct op_call *c, int i, int part)
 {
