@@ -122,6 +122,7 @@ lists 47 'ints = array<i64: 1, -2>, floats = array<f64: 0.5>'
 lists 47 'ints = dense<[1, -2]> : tensor<2xi64>, floats = dense<5.000000e-01> : tensor<1xf64>'
 lists 297 'ints = dense<"0x01000000FEFFFFFF"> : tensor<2xi32>, floats = dense<1.0> : tensor<2xf32>'
 lists 3 'ints = dense<"0x01"> : tensor<2xui8>, floats = dense<> : tensor<0xf64>'
+lists 600 'ints = dense<"0xC8"> : tensor<2xui8>, floats = dense<> : tensor<0xf64>'
 lists 175 'ints = dense<"0x"> : tensor<0xi64>, floats = dense<"0x0000003F0000803E0000803E"> : tensor<3xf32>'
 for text in 'dense<[1, 2]> : tensor<3xi64>' 'dense<[[1, 2]]> : tensor<1x2xi64>' 'dense<"0x01"> : tensor<2xi64>' 'dense<"0x0G"> : tensor<1xi8>' \
     'dense<1> : tensor<9999xi64>' 'dense<1>' 'dense<1> : tensor<1xi64' 'array<i64: 1' 'dense<[1'; do

@@ -170,7 +170,7 @@ static bool take_word(struct dictionary_reader *r, const char *word)
 
 /* The type behind `dense<...> :`, of a number or a list of them: `tensor<f32>`, `tensor<3xi64>`. */
 struct dense_type {
-    bool list, floats;
+    bool list, floats, unsigned_ints;
     int64_t count;
     int bits;
 };
@@ -187,7 +187,8 @@ static bool read_dense_type(struct dictionary_reader *r, struct dense_type *t)
     if (t->list ? t->count > MAX_NUMBERS || !take(r, 'x') : (t->count = 1, false))
         return false;
     t->floats = r->at < r->end && *r->at == 'f';
-    if (!t->floats && r->at < r->end && (*r->at == 'u' || *r->at == 's'))
+    t->unsigned_ints = r->at < r->end && *r->at == 'u';
+    if (!t->floats && (t->unsigned_ints || (r->at < r->end && *r->at == 's')))
         r->at++; /* ui32, si32 */
     if (!t->floats && (r->at == r->end || *r->at != 'i'))
         return false;
@@ -218,7 +219,7 @@ static bool read_dense_bytes(const struct str *text, const struct dense_type *t,
         memcpy(&v->reals[v->n], &bits, 8);
         if (t->bits == 32)
             v->reals[v->n] = single;
-        v->ints[v->n] = (int64_t)(bits << (64 - t->bits)) >> (64 - t->bits);
+        v->ints[v->n] = t->unsigned_ints ? (int64_t)bits : (int64_t)(bits << (64 - t->bits)) >> (64 - t->bits);
     }
     return true;
 }
