@@ -100,11 +100,18 @@ static bool reads(const struct node *n, const struct value *v)
     return false;
 }
 
+/* By the node's number. Two updates that each read what the other changes would pass each other for ever. */
+struct mover {
+    bool *seen;
+};
+
 static bool put_last(struct node *n, void *user)
 {
+    struct mover *m = user;
     bool read_before = false;
-    if (!(op_infos[n->op].flags & OPF_UPDATES) || n->nout != 1 || !in_loop(n))
+    if (!(op_infos[n->op].flags & OPF_UPDATES) || n->nout != 1 || !in_loop(n) || m->seen[n->id])
         return true;
+    m->seen[n->id] = true;
     struct node *first = n->next;
     while (first && !reads(first, n->out[0])) {
         read_before |= reads(first, n->in[0]);
@@ -120,8 +127,12 @@ static bool put_last(struct node *n, void *user)
 bool pass_loop_updates(struct graph *g, const struct options *o, struct diag *d)
 {
     struct rewriter r = {g, o, d};
-    if (!for_each_node(g->main, put_few, &r) || !for_each_node(g->main, put_last, &r))
+    struct arena scratch = {0};
+    if (!for_each_node(g->main, put_few, &r))
         return false;
+    struct mover m = {ARENA_ARRAY(&scratch, bool, g->next_node + 1)};
+    bool ok = for_each_node(g->main, put_last, &m);
+    arena_free(&scratch);
     remove_dead(g);
-    return true;
+    return ok;
 }

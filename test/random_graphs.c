@@ -219,7 +219,7 @@ static void keep(struct recipe *r, struct way w, const bool *result, const char 
     snprintf(path, sizeof path, "%s/random_%llu.xir", folder, (unsigned long long)seed);
     FILE *f = g ? fopen(path, "w") : NULL;
     if (f) {
-        graph_print(g, f, 64);
+        graph_print(g, f, -1);
         fclose(f);
         printf("  cut down to %s\n", path);
     }

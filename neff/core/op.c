@@ -65,6 +65,29 @@ enum op op_from_name(const char *name)
     }
     return OP_COUNT;
 }
+
+struct region_counts op_regions(enum op op)
+{
+    switch (op) {
+    case OP_if:
+    case OP_while:
+        return (struct region_counts){2, 2};
+    case OP_loop:
+    case OP_scan:
+    case OP_fused:
+    case OP_map_with:
+        return (struct region_counts){1, 1};
+    case OP_reduce_with:
+    case OP_reduce_window:
+    case OP_sort:
+    case OP_scatter_windows:
+        return (struct region_counts){0, 1};
+    case OP_select_and_scatter:
+        return (struct region_counts){0, 2};
+    default:
+        return (struct region_counts){0, 0};
+    }
+}
 #endif
 
 enum op op_from_attr(const struct attrs *as, const char *attribute)

@@ -59,6 +59,10 @@ static inline bool op_needs_result(enum op op, int i)
 {
     return i < op_info(op)->min_out || (op_info(op)->flags & OPF_ALL_RESULTS);
 }
+struct region_counts {
+    int min, max;
+};
+struct region_counts op_regions(enum op op);
 /* OP_COUNT when there is none of that name. Binary search over a sorted index made at first use. */
 enum op op_from_name(const char *name);
 /* The one that the string attribute names; OP_COUNT when it names none. */

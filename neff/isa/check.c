@@ -264,6 +264,10 @@ static bool check_call(struct program_checker *c, const struct call *k)
         k->nout < info->min_out || (info->max_out >= 0 && k->nout > info->max_out))
         return fail(c->d, "call of %s with %d operands and %d results", info->name, k->nin,
                     k->nout);
+    struct region_counts expected = op_regions(k->op);
+    if (k->nregions < expected.min || k->nregions > expected.max)
+        return fail(c->d, "call of %s with %d regions, expected %d to %d", info->name, k->nregions, expected.min,
+                    expected.max);
     for (int i = 0; i < k->nout; i++) {
         if (k->out[i] < 0 && op_needs_result(k->op, i))
             return fail(c->d, "call of %s without its result %d", info->name, i);

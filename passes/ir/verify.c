@@ -16,21 +16,6 @@ struct ir_verifier {
     struct arena scratch;
 };
 
-static const struct {
-    enum op op;
-    int min, max;
-} region_counts[] = {{OP_if, 2, 2},
-                     {OP_loop, 1, 1},
-                     {OP_scan, 1, 1},
-                     {OP_while, 2, 2},
-                     {OP_fused, 1, 1},
-                     {OP_reduce_with, 0, 1},
-                     {OP_reduce_window, 0, 1},
-                     {OP_select_and_scatter, 0, 2},
-                     {OP_sort, 0, 1},
-                     {OP_map_with, 1, 1},
-                     {OP_scatter_windows, 0, 1}};
-
 #define BROKEN(v, n, ...) broken(v, n, arena_printf(&(v)->scratch, __VA_ARGS__))
 
 static bool broken(struct ir_verifier *v, const struct node *n, const char *text)
@@ -106,12 +91,9 @@ static bool check_region(struct ir_verifier *v, struct region *r, int depth);
 
 static bool check_regions(struct ir_verifier *v, struct node *n, int depth)
 {
-    int min = 0, max = 0;
-    for (size_t i = 0; i < sizeof region_counts / sizeof *region_counts; i++)
-        if (region_counts[i].op == n->op)
-            min = region_counts[i].min, max = region_counts[i].max;
-    if (n->nregions < min || n->nregions > max)
-        return BROKEN(v, n, "%d regions, expected %d to %d", n->nregions, min, max);
+    struct region_counts expected = op_regions(n->op);
+    if (n->nregions < expected.min || n->nregions > expected.max)
+        return BROKEN(v, n, "%d regions, expected %d to %d", n->nregions, expected.min, expected.max);
     for (int i = 0; i < n->nregions; i++) {
         if (n->regions[i]->owner != n)
             return BROKEN(v, n, "region %d has another owner", i);

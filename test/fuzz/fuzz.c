@@ -67,7 +67,7 @@ uint64_t fuzz_seed(const uint8_t *data, size_t size)
 /* What one bit of a seed decides. */
 enum { ODD_VALUES = 1, BIND_STATES = 2, RUN_TWICE = 4, FAST_BF16 = 8, GROUPED = 16 };
 
-/* Ones, or numbers that are often wrong, in the shape of a parameter; false when it is large or no tensor. */
+/* Ones, or numbers that are often wrong, in the shape of a parameter; false when it is large, negative or no tensor. */
 static bool fill(const struct type *t, struct tensor *out, uint64_t *seed, bool odd, struct diag *d)
 {
     int64_t dims[MAX_RANK], count = 1;
@@ -75,7 +75,7 @@ static bool fill(const struct type *t, struct tensor *out, uint64_t *seed, bool 
         return false;
     for (int i = 0; i < t->rank; i++) {
         dims[i] = dim_is_const(t->dims[i]) ? t->dims[i] : SYMBOL_SIZE;
-        if (dims[i] > MAX_ELEMENTS || (count *= dims[i]) > MAX_ELEMENTS)
+        if (dims[i] < 0 || dims[i] > MAX_ELEMENTS || (count *= dims[i]) > MAX_ELEMENTS)
             return false;
     }
     if (!tensor_alloc(out, t->dtype, t->rank, dims, d))

@@ -84,7 +84,10 @@ bool infer_split_to_sequence(struct infer *f)
 
 bool infer_concat_from_sequence(struct infer *f)
 {
-    return infer_out(f, 0, element_type(&f->in[0]).dtype, RANK_UNKNOWN, NULL);
+    struct type elem = element_type(&f->in[0]);
+    if (elem.kind != VK_TENSOR)
+        return fail(f->d, "the elements of the sequence are not tensors");
+    return infer_out(f, 0, elem.dtype, RANK_UNKNOWN, NULL);
 }
 
 bool infer_optional(struct infer *f)
