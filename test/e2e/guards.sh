@@ -41,6 +41,19 @@ guarded pool "size 2 is less than 3 in dimension 2 of node '/pool': the model ne
 sed 's/symbols(b, s)//; s/\[b,4,s\]/[3,4,2]/' pool.xir >short.xir
 refuses 1 "node '/pool' (max_pool): size 3 is more than 2 in dimension 2 (a window and the padded image of operand 'x')" "$xcc" short.xir -o short.neff
 
+# A convolution has a whole window, whatever its step.
+cat >conv.xir <<'END'
+graph "conv" symbols(b, s) (%0 "x": f32[b,4,s], %1 "w": f32[2,4,3]) {
+  %2: f32[*] = conv(%0, %1) {strides=[1]} @"/conv"
+  return(%2)
+} outputs("o")
+END
+"$xcc" -q conv.xir -o conv.neff
+refuses 1 "size 2 is less than 3 in dimension 2 of node '/conv': the model needs s >= 3 (a window and the padded image of operand 'x')" "$xrun" conv.neff --random --shape b=3 --shape s=2
+"$xrun" conv.neff --random --shape b=3 --shape s=3 >/dev/null
+sed 's/symbols(b, s)//; s/\[b,4,s\]/[3,4,2]/' conv.xir >short_conv.xir
+refuses 1 "node '/conv' (conv): size 3 is more than 2 in dimension 2 (a window and the padded image of operand 'x')" "$xcc" short_conv.xir -o short.neff
+
 # Every kind of assumption about the middle size.
 model add '  %c0 = const f32[1,2,1] {1, 2}
   %9: f32[*] = add(%0, %c0) @"/add"'

@@ -99,6 +99,9 @@ dim_t window_extent(const struct window *w, struct dim_table *t, int i);
 dim_t window_padded(const struct window *w, struct dim_table *t, int i);
 /* Fails where the window is larger than the image. */
 bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d);
+/* Along each dim with steps of least_stride or more the padded image has a whole window, unless the operator may
+ * have an empty result; a window of one element has its place in every image. */
+bool require_windows(struct infer *f, const struct window *w, int64_t least_stride, bool channels_last);
 int64_t window_taps(const struct window *w);
 int64_t window_inputs(const struct window *w);  /* input positions */
 int64_t window_outputs(const struct window *w); /* output positions */

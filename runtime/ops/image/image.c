@@ -90,7 +90,8 @@ bool infer_deform_conv(struct infer *f)
     struct window w;
     if (!rank_known(f, 0) || !rank_known(f, 1))
         return infer_any(f, 0, f->in[0].dtype);
-    if (!deform_window(&w, f->dims, f->attrs, f->d, &f->in[0], &f->in[1]) || !window_has_room(&w, f->dims, f->d))
+    if (!deform_window(&w, f->dims, f->attrs, f->d, &f->in[0], &f->in[1]) ||
+        !window_has_room(&w, f->dims, f->d) || !require_windows(f, &w, 1, false))
         return false;
     return infer_out(f, 0, f->in[0].dtype, 4,
                      (dim_t[]){f->in[0].dims[0], f->in[1].dims[0], w.out[0], w.out[1]});

@@ -63,7 +63,7 @@ static bool infer_conv_as(struct infer *f, int dtype)
     spatial_dims(&w, x, weight, last);
     int bias = f->op == OP_conv ? 2 : f->op == OP_conv_integer ? 4 : f->nin;
     if (!infer_vector(f, bias, m) || !window_make(&w, f->dims, f->attrs, f->d, false) ||
-        !window_has_room(&w, f->dims, f->d))
+        !window_has_room(&w, f->dims, f->d) || !require_windows(f, &w, 1, last))
         return false;
     return infer_image(f, dtype, m, &w, last);
 }

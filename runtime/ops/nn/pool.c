@@ -1,5 +1,4 @@
 #include "runtime/ops/common/numeric.h"
-#include "runtime/ops/common/require.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,21 +25,6 @@ static bool pool_window(struct window *w, struct dim_table *t, const struct attr
     return window_make(w, t, as, d, attr_int(as, "ceil_mode", 0) != 0);
 }
 
-/* Whether rounding down and rounding towards zero, as ONNX's own inference and ONNX Runtime do, count the same windows:
- * of an image that is shorter than one window they give none, or one of what there is. */
-static bool whole_windows(struct infer *f, const struct window *w)
-{
-    bool other = attr_int(f->attrs, "ceil_mode", 0) || attr_int(f->attrs, "may_be_empty", 0);
-    bool last = attr_int(f->attrs, "channels_last", 0) != 0;
-    for (int i = 0; i < w->n && !other; i++) {
-        struct site at = named("a window and the padded image", 0, spatial_axis(i, last));
-        if (w->stride[i] > 1 &&
-            !require_at_most(f, window_extent(w, f->dims, i), window_padded(w, f->dims, i), at))
-            return false;
-    }
-    return true;
-}
-
 static bool infer_pool(struct infer *f)
 {
     const struct type *x = &f->in[0];
@@ -52,8 +36,11 @@ static bool infer_pool(struct infer *f)
             infer_any(f, 1, DT_I64);
         return infer_any(f, 0, x->dtype);
     }
+    /* Rounding down and rounding towards zero, as ONNX's own inference and ONNX Runtime do, count other windows of an
+     * image that is shorter than one: none, or one of what there is. */
+    int64_t least_stride = attr_int(f->attrs, "ceil_mode", 0) ? INT64_MAX : 2;
     if (!pool_window(&w, f->dims, f->attrs, f->d, x) || !window_has_room(&w, f->dims, f->d) ||
-        !whole_windows(f, &w))
+        !require_windows(f, &w, least_stride, last))
         return false;
     for (int i = 0; i < w.n; i++)
         y.dims[spatial_axis(i, last)] = w.out[i];

@@ -1,4 +1,5 @@
 #include "runtime/ops/common/numeric.h"
+#include "runtime/ops/common/require.h"
 
 #include <string.h>
 
@@ -102,6 +103,21 @@ bool window_has_room(const struct window *w, struct dim_table *t, struct diag *d
     return fail(d,
                 "a window of %lld elements is larger than the image in spatial dim %d, which has %lld with its padding",
                 (long long)window_extent(w, t, i), i, (long long)window_padded(w, t, i));
+}
+
+bool require_windows(struct infer *f, const struct window *w, int64_t least_stride, bool last)
+{
+    bool same = attr_is(f->attrs, "auto_pad", "SAME_UPPER") || attr_is(f->attrs, "auto_pad", "SAME_LOWER");
+    bool may_be_empty = attr_int(f->attrs, "may_be_empty", 0) != 0;
+    for (int i = 0; i < w->n && !may_be_empty; i++) {
+        dim_t least = same ? 1 : window_extent(w, f->dims, i);
+        dim_t padded = same ? w->in[i] : window_padded(w, f->dims, i);
+        bool one = window_extent(w, f->dims, i) == 1 && (same || (w->begin[i] >= 0 && w->end[i] >= 0));
+        struct site at = named("a window and the padded image", 0, spatial_axis(i, last));
+        if (w->stride[i] >= least_stride && !one && !require_at_most(f, least, padded, at))
+            return false;
+    }
+    return true;
 }
 
 int64_t window_taps(const struct window *w)
