@@ -401,6 +401,23 @@ static bool check_first_partition(struct checker *c, int i, const struct box *b)
                  b->tensor, (long long)b->low, (long long)b->high - 1, (long long)b->size, (long long)bytes);
 }
 
+/* Sums that an instruction has read are those of a group of products that is over. */
+static bool check_sums(struct checker *c, int i, int a, const struct box *b)
+{
+    const struct insn *n = &c->k->insns[i];
+    if (c->limits->unwritten)
+        return true;
+    if (n->op != INSN_nc_matmul || a != AP(nc_matmul, dst)) {
+        tile_mark_read(&c->memory, b);
+        return true;
+    }
+    return !tile_was_read(&c->memory, b) ||
+           fault(c, "stale sums", i,
+                 "adds onto sums in tile %d that have been read since they were added up: the first product of a "
+                 "group should not accumulate",
+                 b->tensor);
+}
+
 /* Which elements are read through an index is not known. */
 static bool check_content(struct checker *c, int i, int a, const struct box *b, bool write)
 {
@@ -409,7 +426,9 @@ static bool check_content(struct checker *c, int i, int a, const struct box *b, 
         return true;
     if (n->ap[a].mem == MEM_HBM)
         return !c->memory.tensors || check_tensor(c, i, b, write);
-    return tile_row(&c->memory, b) ? check_tile(c, i, b, write) : check_first_partition(c, i, b);
+    if (!tile_row(&c->memory, b))
+        return check_first_partition(c, i, b);
+    return check_tile(c, i, b, write) && (write || b->memory != MEM_PSUM || check_sums(c, i, a, b));
 }
 
 static bool touch(struct checker *c, int i, int a, bool write)

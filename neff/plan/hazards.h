@@ -17,6 +17,8 @@
  *                         Otherwise, where some partitions are written, results may come of the others too
  *                         that stay in their partition: a kernel that loads some rows under a mask computes
  *                         with all, and stores those it has loaded
+ *   stale sums            a product that adds onto sums of PSUM which an instruction has read since they were added
+ *                         up: that group of products is over, and the first one of the next does not start it
  *   capacity              a tile, or an access, outside the machine's or its tile's memory
  *   semaphore             signalled by two engines: its count would not say who is done
  *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { MAX_EXACT = 1 << 20 }; /* runs of elements that are compared one by one */
+#define OWNER_READ (UINT32_C(1) << 31) /* beside an owner: its elements have been read */
 
 /* Numbers of a file, whose bounds nobody has proved yet: what does not fit stays at the end of what
  * does, far outside every tensor. */
@@ -401,12 +402,35 @@ enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, 
         const uint32_t *from = owners(m, &w);
         unsigned differs = 0;
         for (int64_t i = 0; i < w.run * w.grains; i++)
-            differs |= from[i] ^ w.owner;
+            differs |= (from[i] & ~OWNER_READ) ^ w.owner;
         for (int64_t i = 0; differs && i < w.run * w.grains; i++) {
-            *other = from[i] - 1;
-            if (from[i] != w.owner)
-                return from[i] ? CONTENT_OTHER : CONTENT_NONE;
+            uint32_t owner = from[i] & ~OWNER_READ;
+            *other = (int)owner - 1;
+            if (owner != w.owner)
+                return owner ? CONTENT_OTHER : CONTENT_NONE;
         }
     } while (next_run(&w));
     return CONTENT_OWN;
+}
+
+void tile_mark_read(const struct hazard_memory *m, const struct box *b)
+{
+    struct owner_walk w = owner_walk(m, b);
+    do {
+        uint32_t *at = owners(m, &w);
+        for (int64_t i = 0; i < w.run * w.grains; i++)
+            at[i] |= at[i] ? OWNER_READ : 0;
+    } while (next_run(&w));
+}
+
+bool tile_was_read(const struct hazard_memory *m, const struct box *b)
+{
+    struct owner_walk w = owner_walk(m, b);
+    uint32_t any = 0;
+    do {
+        const uint32_t *from = owners(m, &w);
+        for (int64_t i = 0; i < w.run * w.grains; i++)
+            any |= from[i];
+    } while (next_run(&w));
+    return any & OWNER_READ;
 }

@@ -17,7 +17,8 @@ struct box {            /* a pattern in numbers; elements of its tensor */
 
 struct tile_map {            /* one memory of the machine, or one tile without an address */
     int64_t partitions, row; /* bytes of a partition */
-    uint32_t **rows;         /* per partition, the owner of each grain: tile + 1 that wrote it last, 0 nothing */
+    uint32_t **rows;         /* per partition, the owner of each grain: tile + 1 that wrote it last, 0 nothing; the
+                              * highest bit: it was read since, of those that are marked */
     bool *starts;            /* partition p shares the row of p - 1 unless starts[p] */
 };
 
@@ -60,6 +61,9 @@ enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, 
 void tile_write(const struct hazard_memory *m, const struct box *b);
 /* What was written there means nothing: as if nothing had been. */
 void tile_forget(const struct hazard_memory *m, const struct box *b);
+/* What is written there has been read, until something writes it again; whether any of it has. */
+void tile_mark_read(const struct hazard_memory *m, const struct box *b);
+bool tile_was_read(const struct hazard_memory *m, const struct box *b);
 /* Number r of the first dim alone. */
 struct box box_row(const struct box *b, int64_t r);
 

@@ -41,6 +41,7 @@ enum fault {
     SIGNAL_EARLIER,
     OTHER_ENGINE,
     SMALL_TILE,
+    NOT_STARTED,
     FAULTS
 };
 static const struct {
@@ -67,6 +68,7 @@ static const struct {
     [OTHER_ENGINE] = {"another engine's instruction, without waits and signals",
                       {"missing wait", "two queues", "overlapping", "uninit", "wrong count", "deadlock"}, true},
     [SMALL_TILE] = {"a tile smaller than its accesses", {"capacity"}, false},
+    [NOT_STARTED] = {"a product that does not start its sums", {"stale sums", "uninit", "overlapping"}, false},
 };
 
 static bool sound(const struct hazard_subject *s, struct diag *d)
@@ -339,6 +341,21 @@ static void plant_engine(struct hazard_subject *s, int i)
     }
 }
 
+/* The first product of a group adds onto what an earlier group has left. */
+static void plant_sums(struct hazard_subject *s, int i)
+{
+    struct insn *n = &s->k->insns[i], old = *n;
+    static const int64_t vars[MAX_VARS];
+    struct hazard_memory m = {.p = s->p, .k = s->k, .values = s->values, .vars = vars};
+    const int accumulate = IMM(nc_matmul, accumulate);
+    if (n->op != INSN_nc_matmul || hazard_value(&m, &n->imm[accumulate]) != 0)
+        return;
+    n->imm = arena_copy(&s->arena, old.imm, sizeof *old.imm * insn_info(n->op)->nimms);
+    n->imm[accumulate].base = dim_add(&s->p->dims, n->imm[accumulate].base, 1);
+    found(s, NOT_STARTED, i);
+    *n = old;
+}
+
 /* A copy of the store, on another engine's queue and without waits. */
 static void plant_queue(struct hazard_subject *s, int i)
 {
@@ -491,6 +508,7 @@ static void plant_all(struct hazard_subject *s)
             plant_engine(s, i);
         }
         plant_queue(s, i);
+        plant_sums(s, i);
         plant_unwritten(s, i);
     }
     plant_in_tiles(s);
@@ -584,6 +602,34 @@ static void test_masked_rows(void **state)
                       "initial=0, op0=add, op1=add\n"),
         "further");
     assert_masked(MASKED("128", "  dve.memset dst=sbuf2 f32[0](128:1), value=0\n"), NULL);
+}
+
+/* Two groups of products in one tile, each copied out; the second one's first product, and what stands between them. */
+#define SUMS(between, accumulate)                                                                                 \
+    "program \"t\" target trn1\nnode 0 \"sums\" \"A\"\noutputs \"y\"\n\n"                                       \
+    "slot %0 planned \"y\" f32[64,64] output\n\n"                                                                 \
+    "kernel 0 \"k\" grid() vars 0 semaphores 0 flops 0 bytes 0 {\n"                                               \
+    "  tile sbuf0 f32 128 x 64 at 0\n  tile psum1 f32 64 x 64 at 0\n  tile sbuf2 f32 64 x 64 at 256\n"            \
+    "  dve.memset dst=sbuf0 f32[0](128:64, 64:1), value=1\n" PRODUCT("") PRODUCT(", accumulate=1") between          \
+    PRODUCT(accumulate) PRODUCT(", accumulate=1") COPY                                                             \
+    "  sp.dma_copy dst=%0 f32[0](64:64, 64:1), src=sbuf2 f32[0](64:64, 64:1)\n}\n\n"                                \
+    "region 0 () -> (%0) {\n  launch 0\n}\n"
+#define PRODUCT(accumulate)                                                                                        \
+    "  pe.nc_matmul dst=psum1 f32[0](64:1, 64:64), stationary=sbuf0 f32[0](128:64, 64:1), "                        \
+    "moving=sbuf0 f32[0](64:1, 128:64)" accumulate " node 0\n"
+#define COPY "  dve.tensor_copy dst=sbuf2 f32[0](64:64, 64:1), src=psum1 f32[0](64:64, 64:1)\n"
+#define ADD                                                                                                        \
+    "  dve.tensor_tensor dst=psum1 f32[0](64:64, 64:1), a=psum1 f32[0](64:64, 64:1), b=sbuf0 f32[0](64:64, 64:1), " \
+    "op=add\n"
+
+/* What has been read is over; what an instruction has changed in place, or nobody has read, goes on. */
+static void test_sums(void **state)
+{
+    assert_masked(SUMS(COPY, ""), NULL);
+    assert_masked(SUMS(COPY, ", accumulate=1"),
+                  "stale sums: node 'sums': instruction 4 (pe.nc_matmul): adds onto sums in tile 1 that have been");
+    assert_masked(SUMS("", ", accumulate=1"), NULL);
+    assert_masked(SUMS(COPY ADD, ", accumulate=1"), NULL);
 }
 
 /* One queue stores rows of 128 images, from element `at` of each, the other one loads the 24 x 40 elements before 2000:
@@ -693,6 +739,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels), cmocka_unit_test(test_masked_rows), cmocka_unit_test(test_many_elements),
         cmocka_unit_test(test_elements_limited), cmocka_unit_test(test_many_tiles),
+        cmocka_unit_test(test_sums),
     };
     if (argc == 1)
         return cmocka_run_group_tests(tests, NULL, NULL);
