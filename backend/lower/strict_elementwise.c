@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MIN_FREE = 64, MAX_FREE = 2048, FIRST_FREE = 1024, UNKNOWN_FREE = 512, MIN_ROW = 32 };
+enum { MIN_FREE = 64, MAX_FREE = 2048, FIRST_FREE = 1024, UNKNOWN_FREE = 512, MIN_ROW = 32, MAX_COMPUTED = 1024 };
 
 /* The dim that fills most partitions; the one before the last if several do. */
 static int partition_dim(const struct group_layout *y)
@@ -89,12 +89,30 @@ static void choose_tile(struct group_layout *y, dim_t max)
     y->tile[y->rank - 1] = dim_is_const(inner) ? even_tile(inner, max) : max < UNKNOWN_FREE ? max : UNKNOWN_FREE;
 }
 
-/* Row length for n elements in a line. */
-static dim_t row_length(dim_t n, dim_t max, int32_t partitions)
+/* Rows that another kernel has computed, as it mostly leaves them: those of the last dim of what is read. What lies so
+ * is found on chip, where other rows go through HBM and back, which takes longer than short ones do in few partitions;
+ * 0: there are none. */
+static dim_t computed_rows(const struct group_layout *y, dim_t n, dim_t max)
 {
+    for (int i = 0; i < y->n; i++) {
+        const struct type *t = &y->operands[i].v->type;
+        dim_t last = t->rank > 0 ? t->dims[t->rank - 1] : 0;
+        if (y->operands[i].v->def && y->operands[i].steps[0] != 0 && dim_is_const(last) && last >= MIN_FREE &&
+            last <= MAX_COMPUTED && last <= max && n % last == 0 && n / last <= y->l->m->partitions)
+            return last;
+    }
+    return 0;
+}
+
+/* Row length for n elements in a line. */
+static dim_t row_length(const struct group_layout *y, dim_t n, dim_t max)
+{
+    int32_t partitions = y->l->m->partitions;
     if (!dim_is_const(n))
         return max < UNKNOWN_FREE ? max : UNKNOWN_FREE;
-    dim_t low = (n + partitions - 1) / partitions;
+    dim_t computed = computed_rows(y, n, max), low = (n + partitions - 1) / partitions;
+    if (computed)
+        return computed;
     low = low < MIN_FREE ? MIN_FREE : low;
     low = low > max ? max : low;
     if (n <= low)
@@ -137,7 +155,7 @@ bool strict_layout_tile(struct group_layout *y, int nodes, struct group_layout *
         return false;
     }
     struct dim_table *t = &y->l->p->dims;
-    dim_t n = y->dims[0], length = row_length(n, max, y->l->m->partitions);
+    dim_t n = y->dims[0], length = row_length(y, n, max);
     cut_dim(y, 0, length);
     *rest = *y;
     rest->operands = arena_copy(&y->l->g->arena, y->operands, sizeof *y->operands * (size_t)y->n);

@@ -39,6 +39,16 @@ static bool is_plain(const struct ap *a)
     return plain;
 }
 
+/* Of a pattern of a tensor, the first byte in the memory that its slot has a part of; -1: known only later. */
+static int64_t first_byte(const struct chain *c, const struct ap *a)
+{
+    const struct slot *s = &c->p->slots[a->tensor];
+    int64_t at = a->offset.base * (int64_t)dtype_bytes(a->dtype);
+    if (s->kind != SLOT_VIEW)
+        return at;
+    return dim_is_const(s->offset) ? at + s->offset * (int64_t)dtype_bytes(s->type.dtype) : -1;
+}
+
 /* Whether the instruction moves rows between HBM and a tile in SBUF, `into` the tile or out of it; which. */
 static bool moves_rows(const struct chain *c, int insn, bool into, struct rows_moved *r)
 {
@@ -50,15 +60,9 @@ static bool moves_rows(const struct chain *c, int insn, bool into, struct rows_m
         !is_plain(far) || !is_plain(near))
         return false;
     const struct tile *t = &c->k.tiles[near->tensor];
-    const struct slot *s = &c->p->slots[far->tensor];
-    int64_t size = (int64_t)dtype_bytes(near->dtype), run = 1, offset = 0;
-    if (size != (int64_t)dtype_bytes(t->dtype) || t->fixed)
+    int64_t size = (int64_t)dtype_bytes(near->dtype), run = 1, first = first_byte(c, far);
+    if (size != (int64_t)dtype_bytes(t->dtype) || t->fixed || first < 0)
         return false;
-    if (s->kind == SLOT_VIEW) {
-        if (!dim_is_const(s->offset))
-            return false;
-        offset = s->offset * (int64_t)dtype_bytes(s->type.dtype);
-    }
     *r = (struct rows_moved){
         .insn = insn, .root = slot_root(c->p, far->tensor), .tile = near->tensor, .rows = 1, .size = size};
     for (int i = near->rank - 1; i >= 0; i--) {
@@ -75,7 +79,7 @@ static bool moves_rows(const struct chain *c, int insn, bool into, struct rows_m
             return false;
     }
     r->first = near->offset.base / t->elements, r->at = near->offset.base % t->elements * size;
-    r->far = far->offset.base * size + offset, r->n = run * size;
+    r->far = first, r->n = run * size;
     return r->at + r->n <= t->elements * size && (r->rows == 1 || r->pitch >= r->n);
 }
 
@@ -97,18 +101,21 @@ static int64_t end_of(const struct rows_moved *r)
     return r->far + r->pitch * (r->rows - 1) + r->n;
 }
 
-/* The part of the load that the store has; false: they meet otherwise. An empty part: they do not meet. */
+/* The part of the load that the store, which may have more rows, has in the same partitions; false: they meet
+ * otherwise. An empty part: they do not meet. */
 static bool common_part(const struct rows_moved *load, const struct rows_moved *store, struct resident_piece *p)
 {
     *p = (struct resident_piece){*store, 0, 0};
     if (!meet(load->far, end_of(load), store->far, end_of(store)))
         return true;
-    int64_t d = store->far - load->far;
-    if (store->first != load->first || store->rows != load->rows || store->pitch != load->pitch ||
+    int64_t row = load->first - store->first, pitch = store->pitch;
+    if (row < 0 || row + load->rows > store->rows || (load->rows > 1 && pitch != load->pitch) ||
         store->size != load->size)
         return false;
-    if (load->rows > 1 && (meet(d + load->pitch, d + load->pitch + store->n, 0, load->n) ||
-                           meet(d - load->pitch, d - load->pitch + store->n, 0, load->n)))
+    p->of.first = load->first, p->of.rows = load->rows, p->of.far += row * pitch;
+    int64_t d = p->of.far - load->far;
+    if (store->rows > 1 && (d >= pitch || d <= -pitch || meet(d + pitch, d + pitch + store->n, 0, load->n) ||
+                            meet(d - pitch, d - pitch + store->n, 0, load->n)))
         return false;
     p->from = d > 0 ? d : 0;
     p->to = d + store->n < load->n ? d + store->n : load->n;
@@ -118,7 +125,7 @@ static bool common_part(const struct rows_moved *load, const struct rows_moved *
 }
 
 /* The pieces that a load consists of; 0: not all of it was stored that way, or there is no room for them. */
-static int find_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece *pieces, int room)
+static int stored_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece *pieces, int room)
 {
     const struct uses *stores = &c->stores[load->root];
     int64_t found = 0;
@@ -138,6 +145,52 @@ static int find_pieces(const struct chain *c, const struct rows_moved *load, str
         n++;
     }
     return found == load->n ? n : 0;
+}
+
+/* Whether one transfer within HBM has made all of what the slot has, and the load takes rows of what was copied; the
+ * same rows where they came from. */
+static bool find_copied(const struct chain *c, const struct rows_moved *load, struct rows_moved *from)
+{
+    const struct uses *stores = &c->stores[load->root];
+    const struct insn *n = stores->n == 1 && stores->at[0] < load->insn ? &c->k.insns[stores->at[0]] : NULL;
+    if (!n || n->op != INSN_dma_copy || n->ap[SRC].mem != MEM_HBM || n->ap[DST].rank != n->ap[SRC].rank ||
+        n->ap[DST].dtype != n->ap[SRC].dtype || !is_plain(&n->ap[DST]) || !is_plain(&n->ap[SRC]))
+        return false;
+    int64_t size = (int64_t)dtype_bytes(n->ap[DST].dtype), run = 1, rows = 1, to_pitch = 0, from_pitch = 0;
+    for (int i = n->ap[DST].rank - 1; i >= 0; i--) {
+        const struct ap_dim *to = &n->ap[DST].dim[i], *of = &n->ap[SRC].dim[i];
+        if (to->count != of->count || to->count < 1 || rows > 1)
+            return false;
+        if (to->count > 1 && to->step == run && of->step == run)
+            run *= to->count;
+        else if (to->count > 1)
+            rows = to->count, to_pitch = to->step * size, from_pitch = of->step * size;
+    }
+    int64_t to = first_byte(c, &n->ap[DST]), of = first_byte(c, &n->ap[SRC]), at = load->far - to, row = 0;
+    if (to < 0 || of < 0 || at < 0 || (rows > 1 && (to_pitch < run * size || from_pitch < run * size)))
+        return false;
+    if (rows > 1)
+        row = at / to_pitch, at %= to_pitch;
+    if (load->size != size || at + load->n > run * size || row + load->rows > rows ||
+        (load->rows > 1 && load->pitch != to_pitch))
+        return false;
+    *from = *load;
+    from->insn = stores->at[0], from->root = slot_root(c->p, n->ap[SRC].tensor);
+    from->far = of + row * from_pitch + at, from->pitch = from_pitch;
+    return true;
+}
+
+/* The same, also of what was copied within HBM after it had been stored. */
+static int find_pieces(const struct chain *c, const struct rows_moved *load, struct resident_piece *pieces, int room)
+{
+    int n = stored_pieces(c, load, pieces, room);
+    struct rows_moved from;
+    if (n || !find_copied(c, load, &from))
+        return n;
+    n = stored_pieces(c, &from, pieces, room);
+    for (int i = 0; i < n; i++)
+        pieces[i].of.far += load->far - from.far;
+    return n;
 }
 
 /* Where the first column of the load would be in the piece's tile. */
