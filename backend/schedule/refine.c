@@ -7,7 +7,8 @@
  * one of its next WINDOW instructions that can begin first. Of those that can begin at the same time it takes the first
  * one, or the one with the longest chain of others behind it: both are tried. Work that another engine can do as well
  * goes to that one where it ends sooner there. Places stay, and so does the order of all that touches the same memory.
- * Transfers of one engine stay in their order.
+ * Transfers of one engine stay in their order; of traced kernels, whose authors mostly load all of one operand first,
+ * it is tried as well that what is needed first is loaded first.
  */
 #include "backend/schedule/chain.h"
 
@@ -28,6 +29,7 @@ struct refinement {
     double *ready;           /* when that is over */
     double *chain;           /* from its begin to the end of the longest chain of what comes after it */
     bool by_chain;           /* of what can begin at the same time, the one with the longest chain goes first */
+    bool loads_pass;         /* so do transfers of one engine; else these stay in their order */
     bool *done;
     int *stream, head[ENGINE_COUNT], tail[ENGINE_COUNT]; /* instructions of each engine, in order */
     struct busy busy;
@@ -85,9 +87,10 @@ static struct next next_of(const struct refinement *r, int engine)
         if (r->done[i])
             continue;
         seen++;
-        if (!r->open[i] && (!transfer || transfers)) {
+        if (!r->open[i] && (!transfer || transfers || r->loads_pass)) {
             double at = straight_begin(&r->busy, r->m, &r->k->insns[i], r->ready[i]);
-            if (at < best.at || (r->by_chain && at == best.at && r->chain[i] > r->chain[best.insn]))
+            bool by_chain = transfer ? r->loads_pass : r->by_chain;
+            if (at < best.at || (by_chain && at == best.at && r->chain[i] > r->chain[best.insn]))
                 best = (struct next){i, at};
         }
         transfers &= !transfer;
@@ -185,26 +188,40 @@ static void *permuted(const void *from, const int *order, int n, size_t size, st
     return to;
 }
 
+/* From the begin of i to the end of what comes after it; of a transfer that may pass others, from its end on. */
+static double chain_by(const struct refinement *r, int i, int next)
+{
+    double own = r->costs[i] + r->moves[i], after = straight_after(r->m, &r->k->insns[i], &r->k->insns[next], 0, own);
+    return r->chain[next] + (r->loads_pass && insn_is_transfer(&r->k->insns[i]) ? after - own : after);
+}
+
+/* Where transfers may pass others, engines take the rest as it stands: what is needed first has the longest chain. */
 static void find_chains(struct refinement *r)
 {
+    int later_of[ENGINE_COUNT];
+    for (int e = 0; e < ENGINE_COUNT; e++)
+        later_of[e] = -1;
     for (int i = r->k->ninsns - 1; i >= 0; i--) {
-        double own = r->costs[i] + r->moves[i];
-        r->chain[i] = own;
-        for (int x = r->first[i]; x < r->first[i + 1]; x++) {
-            int next = r->successors[x];
-            double after = straight_after(r->m, &r->k->insns[i], &r->k->insns[next], 0, own);
-            r->chain[i] = later(r->chain[i], after + r->chain[next]);
-        }
+        bool transfer = insn_is_transfer(&r->k->insns[i]);
+        int *same = &later_of[r->k->insns[i].engine];
+        r->chain[i] = r->loads_pass && transfer ? 0 : r->costs[i] + r->moves[i];
+        for (int x = r->first[i]; x < r->first[i + 1]; x++)
+            r->chain[i] = later(r->chain[i], chain_by(r, i, r->successors[x]));
+        if (!r->loads_pass || transfer)
+            continue;
+        if (*same >= 0)
+            r->chain[i] = later(r->chain[i], r->costs[i] + r->chain[*same]);
+        *same = i;
     }
 }
 
 /* The kernel in an order of its own; ns by the estimate. */
 static double attempt(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
-                      const struct links *links, bool by_chain)
+                      const struct links *links, bool by_chain, bool loads_pass)
 {
     struct arena a = {0};
     int n = k->ninsns, *order = ARENA_ARRAY(&a, int, n + 1);
-    struct refinement r = {.k = k, .m = m, .values = values, .by_chain = by_chain};
+    struct refinement r = {.k = k, .m = m, .values = values, .by_chain = by_chain, .loads_pass = loads_pass};
     r.costs = ARENA_ARRAY(&a, double, n + 1), r.moves = ARENA_ARRAY(&a, double, n + 1);
     straight_costs(m, k->insns, n, values, r.costs, r.moves);
     find_successors(&r, links, &a);
@@ -239,9 +256,9 @@ double refine_order(const struct program *p, struct kernel *k, const struct mach
     size_t size = sizeof *k->insns * (size_t)k->ninsns;
     struct insn *old = arena_copy(&scratch, k->insns, size), *best = arena_copy(&scratch, k->insns, size);
     straight_links(p, k, m, &links, &scratch);
-    for (int by_chain = 0; by_chain < 2; by_chain++) {
+    for (int way = 0; way < (k->traced ? 4 : 2); way++) {
         memcpy(k->insns, old, size);
-        double after = attempt(p, k, m, values, &links, by_chain);
+        double after = attempt(p, k, m, values, &links, way & 1, way > 1);
         if (after >= ns)
             continue;
         ns = after;

@@ -2,9 +2,9 @@
  * Strict targets: what a kernel's author writes into one tile again and again becomes tiles in turn, so that a load
  * does not wait for those who read the one before.
  *
- * A write is whole where each read that may find some of it reads exactly the elements of one write before it in the
- * same straight line, which no other write touches in between. Whole writes, with their reads, go to copies of the tile
- * in turn.
+ * A write is whole where each read that may find some of it reads elements of one write alone, before it in the same
+ * straight line, which no other write touches in between. Whole writes, with their reads, go to copies of the tile in
+ * turn, those of each part of the tile by themselves.
  */
 #include "backend/schedule/accesses.h"
 
@@ -139,6 +139,54 @@ static int last_writer(struct rotation *r, int read)
     return -1;
 }
 
+/* Of a plain pattern: partitions and columns, as distances from the tile's first where loops add the same to all. */
+struct column_span {
+    int64_t first, rows, low, high;
+    bool dense; /* each column once */
+};
+
+static bool find_columns(const struct tile *t, const struct ap *a, struct column_span *c)
+{
+    if (!dim_is_const(a->offset.base) || !dim_is_const(t->elements) || t->elements < 1 || a->offset.base < 0 ||
+        dtype_bytes(a->dtype) != dtype_bytes(t->dtype))
+        return false;
+    *c = (struct column_span){a->offset.base / t->elements, 1, a->offset.base % t->elements, 0, true};
+    int64_t run = 1, last = c->low;
+    for (int i = a->rank - 1; i >= 0; i--) {
+        const struct ap_dim *d = &a->dim[i];
+        if (!dim_is_const(d->step) || !dim_is_const(d->count) || d->clip || d->count < 1 || d->step < 0)
+            return false;
+        if (d->count > 1 && d->step == t->elements && c->rows == 1) {
+            c->rows = d->count;
+            continue;
+        }
+        c->dense &= d->count == 1 || d->step == run;
+        run *= d->count, last += d->step * (d->count - 1);
+    }
+    c->high = last + 1;
+    return last < t->elements;
+}
+
+static bool same_terms(const struct affine *a, const struct affine *b)
+{
+    bool same = a->nterms == b->nterms;
+    for (int i = 0; same && i < a->nterms; i++)
+        same = a->terms[i].var == b->terms[i].var && a->terms[i].coef == b->terms[i].coef;
+    return same;
+}
+
+/* Whether the write has all that the read takes. */
+static bool covers(const struct rotation *r, const struct tile_use *write, const struct tile_use *read)
+{
+    const struct ap *w = pattern(r, write), *x = pattern(r, read);
+    const struct tile *t = &r->k->tiles[w->tensor];
+    struct column_span to, of;
+    if (ap_equal(w, x))
+        return true;
+    return same_terms(&w->offset, &x->offset) && find_columns(t, w, &to) && find_columns(t, x, &of) && to.dense &&
+           of.first >= to.first && of.first + of.rows <= to.first + to.rows && of.low >= to.low && of.high <= to.high;
+}
+
 /* The last use that writes elements of the read's, in its straight line: where these are all, and no others. */
 static int writer_of(struct rotation *r, int read)
 {
@@ -148,7 +196,7 @@ static int writer_of(struct rotation *r, int read)
         return -1;
     const struct tile_use *w = &r->uses[i];
     bool whole = writes_all(r, w) && w->insn != x->insn && is_direct(r, x);
-    return whole && ap_equal(pattern(r, w), pattern(r, x)) ? i : -1;
+    return whole && covers(r, w, x) ? i : -1;
 }
 
 /* Whether nobody may read what the use writes but those whose writer is known. */
@@ -199,6 +247,22 @@ static void move_uses(struct rotation *r)
     }
 }
 
+/* The how manieth write of its elements each is; how many there are of one. */
+static int count_turns(struct rotation *r, const int *writes, int n, int *turns)
+{
+    int *alike = ARENA_ARRAY(&r->scratch, int, n + 1), nparts = 0, most = 0; /* alike: the last one of each part */
+    for (int i = 0; i < n; i++) {
+        int part = 0;
+        while (part < nparts && !ap_equal(pattern(r, &r->uses[writes[alike[part]]]), pattern(r, &r->uses[writes[i]])))
+            part++;
+        turns[i] = part < nparts ? turns[alike[part]] + 1 : 0;
+        nparts += part == nparts;
+        alike[part] = i;
+        most = turns[i] + 1 > most ? turns[i] + 1 : most;
+    }
+    return most;
+}
+
 static void rotate_tile(struct rotation *r, int tile)
 {
     const struct tile t = r->k->tiles[tile];
@@ -207,7 +271,8 @@ static void rotate_tile(struct rotation *r, int tile)
         return;
     r->uses = r->all + r->first[tile], r->nuses = r->first[tile + 1] - r->first[tile];
     int *writes = ARENA_ARRAY(&r->scratch, int, r->nuses + 1), n = find_whole(r, writes);
-    copies = copies < n ? copies : n;
+    int *turns = ARENA_ARRAY(&r->scratch, int, n + 1), most = count_turns(r, writes, n, turns);
+    copies = copies < most ? copies : most;
     if (copies < 2)
         return;
     struct kernel_builder b = kernel_reopen(r->p, r->m, r->k);
@@ -216,7 +281,7 @@ static void rotate_tile(struct rotation *r, int tile)
         r->room -= t.elements * (int64_t)dtype_bytes(t.dtype);
     }
     for (int i = 0; i < n; i++)
-        r->uses[writes[i]].to = to[i % copies];
+        r->uses[writes[i]].to = to[turns[i] % copies];
     move_uses(r);
 }
 

@@ -90,6 +90,54 @@ static double refine(const struct program *p, struct kernel *k, const struct mac
     return ns;
 }
 
+/* How many parts of 2 KiB in a partition a load of long rows has, which take DMA engines no longer than all at once. */
+static int64_t parts_of(const struct insn *n)
+{
+    enum { PART = 2048, MAX_PARTS = 8 };
+    if (n->op != INSN_dma_copy)
+        return 1;
+    const struct ap *dst = &n->ap[AP(dma_copy, dst)], *src = &n->ap[AP(dma_copy, src)];
+    if (dst->mem != MEM_SBUF || src->mem != MEM_HBM || dst->rank < 1 || src->rank < 1 || dst->dtype != src->dtype)
+        return 1;
+    const struct ap_dim *to = &dst->dim[dst->rank - 1], *from = &src->dim[src->rank - 1];
+    if (to->step != 1 || from->step != 1 || to->count != from->count || to->clip || from->clip)
+        return 1;
+    int64_t parts = to->count * (int64_t)dtype_bytes(dst->dtype) / PART;
+    parts = parts > MAX_PARTS ? MAX_PARTS : parts;
+    while (parts > 1 && to->count % parts)
+        parts--;
+    return parts > 1 ? parts : 1;
+}
+
+/* Loads of long rows in parts: what needs the first columns does not wait for the last ones, and a part that is needed
+ * later may come later. False: there are none. */
+static bool part_rows(struct program *p, struct kernel *k)
+{
+    const struct insn *own = k->insns;
+    int64_t n = 0;
+    for (int i = 0; i < k->ninsns; i++)
+        n += parts_of(&own[i]);
+    if (n == k->ninsns || n > INT_MAX / 2)
+        return false;
+    k->insns = ARENA_ARRAY(&p->arena, struct insn, n + 1);
+    k->insns_cap = (int)n + 1, n = 0;
+    for (int i = 0; i < k->ninsns; i++) {
+        int64_t parts = parts_of(&own[i]);
+        for (int64_t part = 0; part < parts; part++) {
+            struct insn *x = &k->insns[n++];
+            *x = own[i];
+            x->ap = parts > 1 ? arena_copy(&p->arena, x->ap, sizeof *x->ap * insn_info(x->op)->naps) : x->ap;
+            for (int o = 0; parts > 1 && o < insn_info(x->op)->naps; o++) {
+                struct ap_dim *d = &x->ap[o].dim[x->ap[o].rank - 1];
+                d->count /= parts;
+                x->ap[o].offset.base += part * d->count;
+            }
+        }
+    }
+    k->ninsns = (int)n;
+    return true;
+}
+
 /* The same with places one behind the other, as far from those before as there is room, where that takes less time. */
 static double refine_in_turn(struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
                              const struct insn *insns, double min)
@@ -137,6 +185,12 @@ static double refine_traced(struct program *p, struct kernel *k, const struct ma
             double less = is_grid(k) ? ns * ALONE : ns, turn = refine_in_turn(p, k, m, values, insns, less);
             ns = turn < less ? turn : ns;
         }
+        const struct kernel whole = *k;
+        double parts = part_rows(p, k) ? refine(p, k, m, values) : INFINITY;
+        if (parts < ns)
+            ns = parts;
+        else
+            *k = whole;
     }
     arena_free(&scratch);
     return ns;

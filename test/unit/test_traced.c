@@ -16,6 +16,11 @@
 #define LOAD(at) "sp.dma_copy dst=" ROWS(sbuf0) ", src=" IN(at) " node 0\n"
 #define SUM(at)                                                                                                     \
     "dve.tensor_reduce dst=sbuf1 f32[" #at "](128:8, 1:1), src=" ROWS(sbuf0) ", axes=1, scale=1, op=max node 0\n"
+#define HALF(to, at)                                                                                                \
+    "sp.dma_copy dst=sbuf0 f32[" #to "](128:64, 32:1), src=%0 f32[" #at "](128:256, 32:1) node 0\n"
+#define SUM_HALF(of)                                                                                                \
+    "dve.tensor_reduce dst=sbuf1 f32[0](128:8, 1:1), src=sbuf0 f32[" #of "](128:64, 32:1), axes=1, scale=1, op=max "  \
+    "node 0\n"
 #define GATHER(skip)                                                                                                \
     "sp.gather dst=" ROWS(sbuf0) ", src=%0 f32[0](128:0, 64:1), index=sbuf1 f32[0](128:8, 64:0), stride=256, "       \
     "limit=128, skip=" #skip " node 0\n"
@@ -55,6 +60,11 @@ static void test_tiles_in_turn(void **state)
         {LOAD(0) SUM(0), 2},
         /* half of the first load is read after the second, which did not write it */
         {LOAD(0) SUM(0) "sp.dma_copy dst=sbuf0 f32[0](128:64, 32:1), src=%0 f32[0](128:256, 32:1) node 0\n" SUM(1), 2},
+        /* halves that are loaded again and again, each read by itself, are two each in turn; not so what reads both */
+        {HALF(0, 0) HALF(32, 64) SUM_HALF(0) SUM_HALF(32) HALF(0, 128) HALF(32, 192) SUM_HALF(0) SUM_HALF(32), 3},
+        {HALF(0, 0) HALF(32, 64) SUM(0) HALF(0, 128) HALF(32, 192) SUM(1), 2},
+        /* part of what one load wrote is read */
+        {LOAD(0) SUM_HALF(0) LOAD(64) SUM_HALF(32), 3},
         /* what works in place writes the tile once more */
         {LOAD(0) "dve.tensor_scalar dst=" ROWS(sbuf0) ", src=" ROWS(sbuf0) ", scalar0=2, scalar1=0, op0=mul, "
                  "op1=identity node 0\n" SUM(0) LOAD(64) SUM(1), 4},
