@@ -18,7 +18,8 @@
  *                         that stay in their partition: a kernel that loads some rows under a mask computes
  *                         with all, and stores those it has loaded
  *   stale sums            a product that adds onto sums of PSUM which an instruction has read since they were added
- *                         up: that group of products is over, and the first one of the next does not start it
+ *                         up: that group of products is over, and the first one of the next does not start it.
+ *                         Only where it is asked for: an author may read running sums on purpose
  *   capacity              a tile, or an access, outside the machine's or its tile's memory
  *   semaphore             signalled by two engines: its count would not say who is done
  *
@@ -46,6 +47,7 @@ struct hazard_limits {
     /* Of tiles, to be looked at yet; counted down, at 0 a walk ends as well. NULL: any number. Partitions that are
      * alike count once. */
     int64_t *elements;
+    bool sums; /* stale sums are faults */
     bool *ended; /* set where a walk ends before the kernel does; or NULL */
     const struct hazard_trace *trace; /* or NULL */
     /* Only what is read that nothing has written, of tensors too: of a kernel that has no order yet. Else NULL. */

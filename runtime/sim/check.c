@@ -22,7 +22,8 @@ static int check_kernels(const struct program *p, const struct sim_options *o, c
     const struct machine *m = o->machine ? o->machine : machine_find(p->target ? p->target : "cpu");
     int64_t elements, left = b->of_all;
     bool ended;
-    const struct hazard_limits limits = {.insns = b->insns, .points = 6, .elements = &elements, .ended = &ended};
+    const struct hazard_limits limits = {.insns = b->insns, .points = 6, .elements = &elements, .sums = true,
+                                         .ended = &ended};
     int unsound = 0;
     for (int i = 0; i < p->nkernels; i++) {
         struct diag d = {0};

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-static const struct hazard_limits limits = {.insns = 20000, .points = 2};
+static const struct hazard_limits limits = {.insns = 20000, .points = 2, .sums = true};
 
 struct hazard_subject {
     struct program *p;
