@@ -87,7 +87,7 @@ static bool compile(struct graph **g, struct command *c, struct diag *d)
     if (c->emit == EMIT_IR)
         return print_graph(*g, c, d);
     if (c->standalone)
-        c->options.max_bf16_rate = standalone_bf16_rate(c->isa);
+        c->options.max_bf16_rate = standalone_bf16_rate(c->isa), c->options.whole_batch = true;
     struct program *p = compile_checked(c->files[0], g, c, c->quiet ? NULL : say_cast, c, d);
     if (p)
         report_guards(p, c);

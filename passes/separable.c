@@ -38,16 +38,30 @@ static bool pass_common(struct separable *s, const struct node *n)
     return true;
 }
 
-static bool follow_node(struct separable *s, const struct node *n)
+/* For values made since. */
+static void reserve_places(struct separable *s)
 {
+    if (s->g->next_value <= s->nplaces)
+        return;
+    int cap = 2 * s->g->next_value;
+    struct item_place *places = ARENA_ARRAY(s->arena, struct item_place, cap);
+    for (int i = 0; i < s->nplaces; i++)
+        places[i] = s->places[i];
+    s->places = places, s->nplaces = cap;
+}
+
+bool follow_items(struct separable *s, const struct node *n)
+{
+    reserve_places(s);
     if (n->nregions || op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS))
         return false;
     return pass_common(s, n) || apply_separable_rule(s, n);
 }
 
-static bool place_inputs(struct separable *s)
+bool place_inputs(struct separable *s)
 {
     const struct region *main = s->g->main;
+    reserve_places(s);
     for (int i = 0; i < main->nparams; i++) {
         const struct value *v = main->params[i];
         bool items = v->type.kind == VK_TENSOR && v->type.rank > 0 && v->type.dims[0] == s->batch;
@@ -66,22 +80,28 @@ static bool is_guarded(struct separable *s)
     return false;
 }
 
-static bool is_separable(struct separable *s)
+bool results_are_items(const struct separable *s)
 {
-    if (is_guarded(s) || !place_inputs(s))
-        return false;
     const struct node *end = region_return(s->g->main);
-    for (const struct node *n = s->g->main->first; n != end; n = n->next)
-        if (!follow_node(s, n)) {
-            why(s->o, n, "separable.not", "items of the batch may meet here: it is computed as a whole");
-            return false;
-        }
     for (int i = 0; i < end->nin; i++) {
         const struct item_place *p = place_of(s, end->in[i]);
         if (p->kind != PLACE_ITEMS || p->axis != 0)
             return false;
     }
     return end->nin > 0;
+}
+
+static bool is_separable(struct separable *s)
+{
+    if (is_guarded(s) || !place_inputs(s))
+        return false;
+    const struct node *end = region_return(s->g->main);
+    for (const struct node *n = s->g->main->first; n != end; n = n->next)
+        if (!follow_items(s, n)) {
+            why(s->o, n, "separable.not", "items of the batch may meet here: it is computed as a whole");
+            return false;
+        }
+    return results_are_items(s);
 }
 
 /* The first dim of an input, where it is a symbol; -1. */
@@ -107,8 +127,7 @@ bool pass_separable(struct graph *g, const struct options *o, struct diag *d)
                               .o = o,
                               .arena = &scratch,
                               .symbol = symbol,
-                              .batch = g->main->params[i]->type.dims[0],
-                              .places = ARENA_ARRAY(&scratch, struct item_place, g->next_value)};
+                              .batch = g->main->params[i]->type.dims[0]};
         bool separable = is_separable(&s);
         arena_free(&scratch);
         if (g->dims.too_large)

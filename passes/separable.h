@@ -23,6 +23,7 @@ struct separable {
     int symbol;
     dim_t batch;          /* the symbol as a dim */
     struct item_place *places; /* by the values' numbers */
+    int nplaces;
     bool *depends;        /* by the number of a dim's expression, of nseen: it has the symbol in it */
     int nseen, seen_cap;
 };
@@ -34,6 +35,13 @@ struct item_place *place_of(const struct separable *s, const struct value *v);
 bool put_items(struct separable *s, const struct value *v, int axis);
 /* The first axis of v whose dim depends on the batch; -1. */
 int following_axis(struct separable *s, const struct value *v);
+
+/* ---- separable.c: from inputs to results ---- */
+bool place_inputs(struct separable *s);
+/* Places the results of a node whose operands are placed; false where items may meet. */
+bool follow_items(struct separable *s, const struct node *n);
+/* Every result has its items first. */
+bool results_are_items(const struct separable *s);
 
 /* separable_rules.c: places the results of a node that has operands with items; false where these may meet. */
 bool apply_separable_rule(struct separable *s, const struct node *n);

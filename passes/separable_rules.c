@@ -413,11 +413,11 @@ static bool attention(struct separable *s, const struct node *n)
     return each_or_common(s, operand(n, 3), 4) && put_all(s, n, 0);
 }
 
-/* Cosines and sines are a table where there are positions. */
+/* A position for each item and step of a table of cosines and sines, or a cosine and a sine for each. */
 static bool rotary(struct separable *s, const struct node *n)
 {
-    bool fits = operand(n, 3) ? are_common(s, n, 1, 3) && each_or_common(s, n->in[3], 2)
-                              : each_or_common(s, n->in[1], 3) && each_or_common(s, n->in[2], 3);
+    bool fits = operand(n, 3) ? are_common(s, n, 1, 3) && items_first(s, n->in[3])
+                              : items_first(s, n->in[1]) && items_first(s, n->in[2]);
     return fits && items_first(s, n->in[0]) && put_all(s, n, 0);
 }
 

@@ -64,8 +64,10 @@ static void describe(struct xrt_model *m, const char *name, const struct type *t
                      struct xrt_info *out)
 {
     const struct program *p = model_program(m->model);
+    struct type given = type_given(&p->dims, t);
     *out =
         (struct xrt_info){.name = name ? name : "", .dtype = dtype_name(t->dtype), .rank = t->rank};
+    t = &given;
     out->text = type_text(&p->dims, &m->arena, t);
     if (t->kind != VK_TENSOR)
         out->rank = -1;

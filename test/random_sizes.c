@@ -210,7 +210,7 @@ static struct model *compile(const struct sized_case *c, int as, int level, stru
 {
     struct adapting user = {c, as};
     struct import_options import = {.adapt = adapt, .user = &user};
-    struct options o = {.opt_level = level};
+    struct options o = {.opt_level = level, .small_batches = true};
     struct graph *g = onnx_import(c->files.model, &import, d);
     struct program *p =
         g && passes_run(g, &o, d) ? backend_compile(g, &o, machine_find("cpu"), d) : NULL;

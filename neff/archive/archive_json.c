@@ -54,6 +54,7 @@ static bool read_symbols(struct def_json_reader *r)
     json_enter(&r->j, '[');
     while (json_read_element(&r->j)) {
         struct dim_symbol s = {0};
+        bool too_small = false;
         json_enter(&r->j, '{');
         for (const char *key; (key = json_read_key(&r->j));) {
             if (!strcmp(key, "name"))
@@ -62,12 +63,14 @@ static bool read_symbols(struct def_json_reader *r)
                 s.runtime = json_read_bool(&r->j);
             else if (!strcmp(key, "separable"))
                 s.separable = json_read_bool(&r->j);
-            else if (strcmp(key, "most") != 0)
+            else if (!strcmp(key, "most"))
+                too_small |= (s.max = json_read_integer(&r->j)) < 1;
+            else if (!strcmp(key, "size"))
+                too_small |= (s.size = json_read_integer(&r->j)) < 1;
+            else
                 json_skip(&r->j);
-            else if ((s.max = json_read_integer(&r->j)) < 1)
-                return bad(r, "symbols", t->nsymbols);
         }
-        if (!s.name || !dim_table_add_symbol(t, s))
+        if (too_small || !s.name || !dim_table_add_symbol(t, s))
             return bad(r, "symbols", t->nsymbols);
     }
     return well_formed(r);

@@ -56,6 +56,8 @@ static void write_symbols(struct json_writer *w, const struct dim_table *t)
             json_put_bool(w, "separable", true);
         if (t->symbols[i].max)
             json_put_integer(w, "most", t->symbols[i].max);
+        if (t->symbols[i].size)
+            json_put_integer(w, "size", t->symbols[i].size);
         json_end(w, '}');
     }
     json_end(w, ']');

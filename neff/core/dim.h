@@ -68,6 +68,7 @@ struct dim_symbol {
     const char *name; /* unique in the table */
     bool runtime;     /* defined by an operator while running, not by an input's dim */
     int64_t max;     /* inputs with a larger dim are refused; 0: no limit */
+    int64_t size;    /* the only one that inputs may have; 0: callers choose */
     /* The first dim of some inputs and no other one of inputs; every result has its parts one after the other along its
      * first dim, and each depends on that part of the inputs alone: see passes/separable.c. */
     bool separable;
@@ -164,6 +165,8 @@ void dim_eval_with(const struct dim_table *t, const int64_t *symbol_values, cons
                    int64_t *values);
 /* One expression, recursively; states have no capacity. */
 int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d);
+/* What d is in every call, constants and symbols with a size being known; DIM_NOT_BOUND where callers choose. */
+int64_t dim_given(const struct dim_table *t, dim_t d);
 
 /* Text: `batch`, `3`, `floordiv(h+2,2)`, `2*seq+1`; parsed back by dim_parse. The text lives in
  * arena. */

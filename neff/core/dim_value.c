@@ -165,7 +165,12 @@ int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t 
         return d;
     const struct dim_node *n = &t->nodes[dim_index(d)];
     if (n->op == DIM_SYM)
-        return symbol_values[n->a];
+        return symbol_values ? symbol_values[n->a] : t->symbols[n->a].size ? t->symbols[n->a].size : DIM_NOT_BOUND;
     int64_t a = dim_eval(t, symbol_values, n->a), b = dim_eval(t, symbol_values, n->b);
     return a == DIM_NOT_BOUND || b == DIM_NOT_BOUND ? DIM_NOT_BOUND : dim_apply(n->op, a, b);
+}
+
+int64_t dim_given(const struct dim_table *t, dim_t d)
+{
+    return dim_eval(t, NULL, d);
 }

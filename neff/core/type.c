@@ -28,6 +28,15 @@ bool type_equal(const struct type *a, const struct type *b)
     return type_equal(a->elem, b->elem);
 }
 
+struct type type_given(const struct dim_table *t, const struct type *x)
+{
+    struct type y = *x;
+    for (int i = 0; y.kind == VK_TENSOR && i < y.rank; i++)
+        if (dim_given(t, y.dims[i]) != DIM_NOT_BOUND)
+            y.dims[i] = dim_given(t, y.dims[i]);
+    return y;
+}
+
 bool type_is_static(const struct type *t)
 {
     if (t->kind != VK_TENSOR || t->rank < 0)

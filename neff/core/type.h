@@ -22,6 +22,8 @@ struct type {
 struct type type_tensor(int dtype, int rank, const dim_t *dims);
 struct type type_container(int kind, const struct type *elem);
 bool type_equal(const struct type *a, const struct type *b);
+/* As callers see it: dims that are the same in every call as numbers. */
+struct type type_given(const struct dim_table *dt, const struct type *t);
 /* Every dim is a constant (containers: never). */
 bool type_is_static(const struct type *t);
 /* Number of elements as an expression; RANK_UNKNOWN gives a negative constant. */

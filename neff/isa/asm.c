@@ -456,6 +456,8 @@ static void put_dims(struct asm_printer *r)
         put(r, t->symbols[i].separable ? " separable" : "");
         if (t->symbols[i].max)
             fprintf(r->out, " most %" PRId64, t->symbols[i].max);
+        if (t->symbols[i].size)
+            fprintf(r->out, " size %" PRId64, t->symbols[i].size);
         put(r, "\n");
     }
     for (int i = 0; i < t->nnodes; i++) {

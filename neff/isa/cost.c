@@ -274,7 +274,7 @@ int64_t *bind_symbols_for_report(const struct program *p, const struct symbol_bi
     int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
             *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
     for (int i = 0; i < t->nsymbols; i++)
-        symbols[i] = t->symbols[i].runtime ? DIM_NOT_BOUND : otherwise;
+        symbols[i] = t->symbols[i].runtime ? DIM_NOT_BOUND : t->symbols[i].size ? t->symbols[i].size : otherwise;
     for (int k = 0; k < n; k++) {
         int i = 0;
         while (i < t->nsymbols && strcmp(t->symbols[i].name, b[k].name))

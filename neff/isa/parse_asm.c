@@ -599,6 +599,8 @@ static bool parse_symbol(struct asm_parser *r)
     s.separable = asm_try(&r->x, "separable");
     if (asm_try(&r->x, "most") && (!asm_i64(&r->x, &s.max) || s.max < 1))
         return asm_bad(&r->x, "the largest value of symbol '%s' is not a number above 0", s.name);
+    if (asm_try(&r->x, "size") && (!asm_i64(&r->x, &s.size) || s.size < 1))
+        return asm_bad(&r->x, "the size of symbol '%s' is not a number above 0", s.name);
     return dim_table_add_symbol(t, s) || asm_bad(&r->x, "symbol '%s' occurs twice", s.name);
 }
 

@@ -24,6 +24,7 @@ static void code_dims(struct codec *c, struct dim_table *t)
         code_text(c, &t->symbols[i].name);
         code_bool(c, &t->symbols[i].runtime);
         code_i64(c, &t->symbols[i].max);
+        code_i64(c, &t->symbols[i].size);
     }
     for (int i = 0; i < t->nnodes; i++) {
         code_u8(c, &t->nodes[i].op);

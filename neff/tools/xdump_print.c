@@ -78,7 +78,7 @@ static void print_symbols(const struct dump *u)
         return;
     printf("symbols     ");
     for (int i = 0; i < t->nsymbols; i++) {
-        int64_t v = 1;
+        int64_t v = t->symbols[i].size ? t->symbols[i].size : 1;
         for (int k = 0; k < u->nbindings; k++)
             if (!strcmp(u->bindings[k].name, t->symbols[i].name))
                 v = u->bindings[k].value;

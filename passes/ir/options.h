@@ -51,6 +51,8 @@ struct options {   /* strings are borrowed */
     int nkeep_fp32;
     struct cast_plan *plan; /* NULL: nobody asks */
     bool trial;              /* the program is run for its results only: kernels are not made one */
+    bool whole_batch;        /* the program is run for the whole batch, never for a part of it */
+    bool small_batches;      /* batches become symbols (pass open_batch) however small they are: for tests */
     bool no_winograd;        /* 3x3 convolutions by direct sums only */
     int max_bf16_rate;       /* of processors that are to run it (struct step of neff/isa/program.h); 0: any */
     bool strict_target;      /* the machine's engines work on on-chip memory only */

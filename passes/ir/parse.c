@@ -646,9 +646,11 @@ static bool symbols(struct ir_parser *p)
         dim_t d = runtime ? dim_symbol_runtime(&p->g->dims, key) : dim_symbol(&p->g->dims, key);
         if (dim_as_symbol(&p->g->dims, d) != count)
             return BAD(p, "symbol '%s' is given twice", key);
-        int64_t *max = &p->g->dims.symbols[count].max;
-        if (accept(p, "<=") && (!integer(p, max) || *max < 1))
+        struct dim_symbol *s = &p->g->dims.symbols[count];
+        if (accept(p, "<=") && (!integer(p, &s->max) || s->max < 1))
             return BAD(p, "symbol '%s' is limited to less than 1", key);
+        if (accept(p, "=") && (!integer(p, &s->size) || s->size < 1))
+            return BAD(p, "symbol '%s' has a size of less than 1", key);
     }
     return true;
 }

@@ -357,6 +357,8 @@ static void print_symbols(struct printer *p)
             print_string(p->out, name, strlen(name));
         if (t->symbols[i].max)
             fprintf(p->out, "<=%" PRId64, t->symbols[i].max);
+        if (t->symbols[i].size)
+            fprintf(p->out, "=%" PRId64, t->symbols[i].size);
     }
     fputc(')', p->out);
 }

@@ -24,7 +24,7 @@ void inputs_key(const struct context *c, int64_t *key)
 {
     for (int i = 0; i < c->m->p->regions[0].nparams; i++, key += KEY_PER_INPUT) {
         const struct tensor *t = &c->input[i];
-        key[0] = t->kind << 8 | t->dtype;
+        key[0] = c->part << 16 | t->kind << 8 | t->dtype;
         key[1] = t->rank;
         for (int j = 0; j < MAX_RANK; j++)
             key[2 + j] = j < t->rank ? t->dims[j] : 0;
@@ -35,11 +35,19 @@ static bool wrong_input(const struct program *p, const struct slot *s, const str
                         struct diag *d)
 {
     struct arena scratch = {0};
+    struct type expected = type_given(&p->dims, &s->type);
     char got[256];
     fail(d, "input '%s' is %s, expected %s", s->name, tensor_type_text(t, got, sizeof got),
-         type_text(&p->dims, &scratch, &s->type));
+         type_text(&p->dims, &scratch, &expected));
     arena_free(&scratch);
     return false;
+}
+
+/* Whether inputs may have that dim. Parts of a batch (groups.c) have fewer items than the batch. */
+static bool is_given(const struct context *c, int symbol, int64_t dim)
+{
+    int64_t size = symbol < 0 ? 0 : c->m->p->dims.symbols[symbol].size;
+    return !size || dim == size || (c->part && symbol == c->m->batch && dim < size);
 }
 
 static bool bind_symbols(const struct context *c, int64_t *symbols, struct diag *d)
@@ -60,7 +68,7 @@ static bool bind_symbols(const struct context *c, int64_t *symbols, struct diag 
             return wrong_input(p, s, t, d);
         for (int j = 0; j < s->type.rank; j++) {
             int symbol = dim_as_symbol(&p->dims, s->type.dims[j]);
-            if (dim_is_const(s->type.dims[j]) && t->dims[j] != s->type.dims[j])
+            if ((dim_is_const(s->type.dims[j]) && t->dims[j] != s->type.dims[j]) || !is_given(c, symbol, t->dims[j]))
                 return wrong_input(p, s, t, d);
             if (symbol >= 0 && symbols[symbol] == DIM_NOT_BOUND)
                 symbols[symbol] = t->dims[j];
@@ -358,7 +366,9 @@ static bool expected_inputs(struct context *c)
     const struct program *p = c->m->p;
     const struct program_region *r = &p->regions[0];
     for (int i = 0; i < p->dims.nsymbols; i++)
-        c->symbols[i] = p->dims.symbols[i].runtime ? DIM_NOT_BOUND : pinned_value(p, i, 1);
+        c->symbols[i] = p->dims.symbols[i].runtime    ? DIM_NOT_BOUND
+                        : c->part && i == c->m->batch ? c->items_ahead
+                                                      : pinned_value(p, i, 1);
     for (int i = 0; i < r->nparams; i++) {
         const struct type *t = &p->slots[r->params[i]].type;
         int64_t dims[MAX_RANK];

@@ -89,21 +89,6 @@ static void run_parallel(struct op_env *env, int n, void (*job)(void *arg, int i
         run_worker(&k, 0);
 }
 
-/* A plan that needs more waits for the first run: the caller may set limits before. */
-enum { MAX_PREPARED = 1 << 30 };
-
-static void prepare_first_run(struct context *c)
-{
-    c->limits.bytes = MAX_PREPARED;
-    if (bind_ahead(c)) {
-        warm_up(c);
-        c->clock = c->now->used = 1;
-    }
-    for (int i = 0; i < c->m->p->regions[0].nparams; i++)
-        c->input[i].kind = VK_NONE;
-    c->limits.bytes = 0;
-}
-
 struct context *context_make(struct model *m, int threads, const struct parallel *by,
                              struct diag *d)
 {
@@ -132,22 +117,6 @@ struct context *context_make(struct model *m, int threads, const struct parallel
         return NULL;
     }
     return c;
-}
-
-struct context *context_new_by(struct model *m, int threads, const struct parallel *by,
-                               struct diag *d)
-{
-    struct context *c = context_make(m, threads, by, d);
-    if (!c)
-        return NULL;
-    c->by = NULL;
-    prepare_first_run(c);
-    return c;
-}
-
-struct context *context_new(struct model *m, int threads, struct diag *d)
-{
-    return context_new_by(m, threads, NULL, d);
 }
 
 static void free_groups(struct context *c)

@@ -117,7 +117,7 @@ void context_set_group(struct context *c, int64_t items);
 void engine_threads_select(bool on);
 bool engine_threads_selected(void);
 
-/* The value that a guard of the program pins an input's symbol to. */
+/* The value that an input's symbol has in every call: its size, or what a guard of the program pins it to. */
 int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise);
 /* Sizes of all symbols for inputs that are made up: small ones that the guards admit, else 1. */
 void sample_sizes(const struct program *p, int64_t *symbols);

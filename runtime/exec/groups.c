@@ -43,6 +43,7 @@ static int64_t items_of_inputs(const struct context *c)
 /* Inputs of some items, from the first on. */
 static void set_items(struct context *c, const struct batch_groups *g, int64_t first, int64_t items)
 {
+    c->part = true;
     for (int i = 0; i < c->m->p->regions[0].nparams; i++) {
         c->input[i] = g->inputs[i];
         if (!begins_with_batch(c, i))
@@ -61,24 +62,27 @@ static int64_t constant_bytes(const struct program *p)
     return bytes;
 }
 
+static void set_all(struct context *c, const struct batch_groups *g)
+{
+    memcpy(c->input, g->inputs, sizeof *g->inputs * (size_t)c->m->p->regions[0].nparams);
+    c->part = false;
+}
+
 /*
  * As many items as keep tensors in cache. A group reads all weights once: that must be less than what tensors of the
- * whole batch would move, read and write. Weights count half: they are read in order, ahead of their use.
+ * whole batch would move, read and write. Weights count half: they are read in order, ahead of their use. c->now is
+ * the plan for one item. 0: the whole batch at once.
  */
-static int64_t group_size(struct context *c, const struct batch_groups *g)
+static int64_t group_size(const struct context *c, int64_t batch)
 {
     enum { CACHE = 8 << 20 }; /* bytes that other tensors than weights find in the caches of most processors */
-    struct diag ignored = {0};
-    set_items(c, g, 0, 1);
-    if (!bind_inputs(c, &ignored))
-        return 0;
     if (c->group || c->now->plan.size == 0)
-        return c->group < g->batch ? c->group : 0;
+        return c->group < batch ? c->group : 0;
     int64_t most = CACHE / c->now->plan.size, weights = constant_bytes(c->m->p), moved = -weights;
     for (int k = 0; k < c->m->p->nkernels; k++)
         moved += c->now->kernels[k] ? c->now->kernels[k]->bytes : 0;
     most = most > 1 ? most : 1;
-    return most < g->batch && weights / (2 * most) < moved + weights / (2 * g->batch) ? most : 0;
+    return most < batch && weights / (2 * most) < moved + weights / (2 * batch) ? most : 0;
 }
 
 static bool make_groups(struct context *c)
@@ -100,8 +104,9 @@ static bool make_groups(struct context *c)
 /* Groups for the inputs that are set; those of the inputs before, when they are alike. */
 static bool find_groups(struct context *c, struct diag *d)
 {
-    int64_t items = items_of_inputs(c);
-    if (items < 2) {
+    struct diag ignored = {0};
+    int64_t items = items_of_inputs(c), size = c->m->p->dims.symbols[c->m->batch].size;
+    if (items < 2 || (size && items != size)) {
         if (c->groups)
             c->groups->batch = c->groups->most = 0;
         return true;
@@ -115,8 +120,9 @@ static bool find_groups(struct context *c, struct diag *d)
         return true;
     memcpy(g->key, c->key, inputs_key_bytes(c));
     g->batch = items;
-    g->most = group_size(c, g);
-    memcpy(c->input, g->inputs, sizeof *g->inputs * (size_t)c->m->p->regions[0].nparams);
+    set_items(c, g, 0, 1);
+    g->most = bind_inputs(c, &ignored) ? group_size(c, items) : 0;
+    set_all(c, g);
     return true;
 }
 
@@ -167,20 +173,20 @@ struct batch_group {
     int64_t first, items;
 };
 
-static int64_t group_count(const struct batch_groups *g)
+static int64_t group_count(int64_t batch, int64_t most)
 {
-    return g->batch / g->most + (g->batch % g->most != 0);
+    return batch / most + (batch % most != 0);
 }
 
-static struct batch_group group_at(const struct batch_groups *g, int64_t i)
+static struct batch_group group_at(int64_t batch, int64_t most, int64_t i)
 {
-    int64_t count = group_count(g), each = g->batch / count, larger = g->batch % count;
+    int64_t count = group_count(batch, most), each = batch / count, larger = batch % count;
     return (struct batch_group){i * each + (i < larger ? i : larger), each + (i < larger)};
 }
 
 static bool run_group(struct context *c, const struct batch_groups *g, int64_t i, struct diag *d)
 {
-    struct batch_group r = group_at(g, i);
+    struct batch_group r = group_at(g->batch, g->most, i);
     set_items(c, g, r.first, r.items);
     if (!run_main(c, d))
         return false;
@@ -232,13 +238,18 @@ static void work_alone(void *arg, int worker)
         tensor_use_spares(before);
 }
 
+static bool has_callers_memory(void)
+{
+    struct heap *heap = mem_use(NULL);
+    mem_use(heap);
+    return heap != NULL;
+}
+
 /* How many groups from the second on are computed so: as many as give every thread equally many. Profiles are of one
  * context; memory of the caller's is for one. */
 static int64_t side_by_side_count(const struct context *c, int64_t count)
 {
-    struct heap *heap = mem_use(NULL);
-    mem_use(heap);
-    bool can = c->pool && c->threads > 1 && !c->profile && !heap;
+    bool can = c->pool && c->threads > 1 && !c->profile && !has_callers_memory();
     return can ? (count - 1) / c->threads * c->threads : 0;
 }
 
@@ -251,7 +262,7 @@ static bool steps_for(struct context *c, int64_t steps, int64_t many, struct dia
 
 static bool run_each(struct context *c, struct batch_groups *g, struct diag *d)
 {
-    int64_t count = group_count(g), many = side_by_side_count(c, count), steps = c->steps_left;
+    int64_t count = group_count(g->batch, g->most), many = side_by_side_count(c, count), steps = c->steps_left;
     if (!run_group(c, g, 0, d))
         return false;
     if (many && (!make_alone(c, g, d) || !steps_for(c, steps, many, d)))
@@ -279,7 +290,7 @@ static bool run_groups(struct context *c, struct batch_groups *g, struct diag *d
         c->output[i].memory = NULL;
     }
     bool ok = run_each(c, g, d);
-    memcpy(c->input, g->inputs, sizeof *g->inputs * (size_t)r->nparams);
+    set_all(c, g);
     for (int i = 0; i < r->nresults; i++) {
         c->output[i].memory = g->memory[i];
         if (ok) {
@@ -296,10 +307,30 @@ void context_set_group(struct context *c, int64_t items)
     c->group = items;
 }
 
+/* Not where the batch has one size and callers gave the memory: what xrt_context_size measures is a whole run. */
+static bool makes_groups(const struct context *c)
+{
+    return c->m->batch >= 0 && !c->m->engine_threads &&
+           !(c->m->p->dims.symbols[c->m->batch].size && has_callers_memory());
+}
+
+bool bind_group_ahead(struct context *c)
+{
+    int64_t batch = c->m->batch < 0 ? 0 : c->m->p->dims.symbols[c->m->batch].size, most;
+    if (!batch || !makes_groups(c))
+        return bind_ahead(c);
+    c->part = true, c->items_ahead = 1;
+    if (!bind_ahead(c))
+        return false;
+    most = group_size(c, batch);
+    c->part = most > 0, c->items_ahead = most ? group_at(batch, most, 0).items : 0;
+    return bind_ahead(c);
+}
+
 /* The main program, for a large batch group by group where its parts may be computed alone. */
 static bool run_batch(struct context *c, struct diag *d)
 {
-    if (c->m->batch < 0 || c->m->engine_threads || c->states || c->seen)
+    if (!makes_groups(c) || c->states || c->seen)
         return run_main(c, d);
     if (!find_groups(c, d))
         return false;

@@ -70,6 +70,8 @@ int64_t pinned_value(const struct program *p, int symbol, int64_t otherwise)
 {
     int64_t value;
     bool or_one;
+    if (p->dims.symbols[symbol].size)
+        return p->dims.symbols[symbol].size;
     for (int i = 0; i < p->nguards; i++)
         if (!p->guards[i].region && guard_pins(&p->dims, &p->guards[i], &value, &or_one) == symbol)
             return value;

@@ -232,6 +232,8 @@ struct context {
 
     struct batch_groups *groups; /* NULL: no large batch so far */
     int64_t group;              /* items of one, for tests; 0: as sizes tell */
+    bool part;                  /* inputs are those of a group, not of the whole batch */
+    int64_t items_ahead;        /* of the group that is bound ahead */
 
     struct bound *bound[MAX_BOUND], *now;
     int nbound;
@@ -299,6 +301,9 @@ bool size_slots(const struct model *m, struct bound *b, int64_t *sizes, struct d
 /* model.c: adds to a list; `add`: unless it is there. */
 void slot_list_append(struct arena *a, struct slot_list *l, int slot);
 void slot_list_add(struct arena *a, struct slot_list *l, int slot);
+
+/* groups.c: bind_ahead for the first group, where the batch has one size and is computed group by group. */
+bool bind_group_ahead(struct context *c);
 
 /* guards.c */
 void find_guards(struct model *m);

@@ -3,6 +3,7 @@
  * run once on zeros when their context is made, so that the first run finds them there. It adds a
  * few percent to the time of loading and the first run together.
  */
+#include "neff/base/use.h"
 #include "runtime/exec/bind_kernel.h"
 #include "runtime/exec/state.h"
 
@@ -87,4 +88,38 @@ void warm_up(struct context *c)
 double context_estimate(const struct context *c)
 {
     return c->now ? 1e-9 * expected_ns(c) : 0;
+}
+
+/* ---- contexts that are ready to run ---- */
+
+/* A plan that needs more waits for the first run: the caller may set limits before. */
+enum { MAX_PREPARED = 1 << 30 };
+
+static void prepare_first_run(struct context *c)
+{
+    c->limits.bytes = MAX_PREPARED;
+    if (USED(GROUPS) ? bind_group_ahead(c) : bind_ahead(c)) {
+        warm_up(c);
+        c->clock = c->now->used = 1;
+    }
+    for (int i = 0; i < c->m->p->regions[0].nparams; i++)
+        c->input[i].kind = VK_NONE;
+    c->limits.bytes = 0;
+    c->part = false;
+}
+
+struct context *context_new_by(struct model *m, int threads, const struct parallel *by,
+                               struct diag *d)
+{
+    struct context *c = context_make(m, threads, by, d);
+    if (!c)
+        return NULL;
+    c->by = NULL;
+    prepare_first_run(c);
+    return c;
+}
+
+struct context *context_new(struct model *m, int threads, struct diag *d)
+{
+    return context_new_by(m, threads, NULL, d);
 }

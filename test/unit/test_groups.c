@@ -179,13 +179,15 @@ static void items_that_meet(void **state)
     }
 }
 
+#define LARGE(n) \
+    GRAPH("%0 \"x\": f32[" n ",64,256,32]", "  %2 = softmax(%0) {axis=3}\n  %c0 = const i64[] {1}\n" \
+                                            "  %3 = cumsum(%2, %c0)\n  %4 = softmax(%3) {axis=3}\n  return(%4)\n")
+
 /* By sizes alone: small tensors are computed at once, large ones in groups, which is seen in what the context holds. */
 static void sizes_tell(void **state)
 {
     static float data[24 * 64 * 256 * 32];
-    struct model *m = compile(GRAPH("%0 \"x\": f32[n,64,256,32]", "  %2 = softmax(%0) {axis=3}\n"
-                                                                "  %c0 = const i64[] {1}\n  %3 = cumsum(%2, %c0)\n"
-                                                                "  %4 = softmax(%3) {axis=3}\n  return(%4)\n"));
+    struct model *m = compile(LARGE("n"));
     struct context *c = context_new(m, 1, &d);
     int64_t arena[3];
     for (int i = 0; i < 3; i++) {
@@ -198,6 +200,44 @@ static void sizes_tell(void **state)
     assert_true(arena[1] == 2 * arena[0] && arena[2] < 8 * arena[0]);
     context_free(c);
     close_model(m);
+}
+
+/* A batch that the model states: in groups too, while inputs of another size are refused, of a group's among them. */
+static void stated_batch(void **state)
+{
+    static float data[24 * 64 * 256 * 32];
+    struct model *m = compile(LARGE("n"));
+    struct xcc_bytes open = archive;
+    struct model *stated = compile(LARGE("24"));
+    struct context *c = context_new(m, 1, &d);
+    struct tensor x = tensor_view(DT_F32, 4, (int64_t[]){24, 64, 256, 32}, data);
+    for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+        data[i] = (float)(i % 97) / 8;
+    must(context_set_input(c, 0, &x, &d) && context_run(c, &d));
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct context *s = context_new(stated, threads, &d);
+        int64_t ahead = context_arena_bytes(s);
+        for (int again = 0; again < 2; again++) {
+            must(context_set_input(s, 0, &x, &d) && context_run(s, &d));
+            const struct tensor *y = context_output(s, 0);
+            assert_int_equal(y->dims[0], 24);
+            assert_memory_equal(y->data, context_output(c, 0)->data, tensor_bytes(y));
+            assert_int_equal(context_arena_bytes(s), ahead); /* what a context prepares is what runs need */
+            for (int items = 1; items < 24; items++) {
+                struct tensor part = tensor_view(DT_F32, 4, (int64_t[]){items, 64, 256, 32}, data);
+                must(context_set_input(s, 0, &part, &d));
+                assert_false(context_run(s, &d));
+                assert_non_null(strstr(d.text, ",64,256,32], expected f32[24,64,256,32]"));
+                diag_clear(&d);
+            }
+        }
+        assert_true(ahead > 0 && ahead < 8 * 64 * 256 * 32 * 4);
+        context_free(s);
+    }
+    context_free(c);
+    close_model(stated);
+    model_free(m);
+    xcc_bytes_free(&open);
 }
 
 static void memory_of_the_caller(void **state)
@@ -301,7 +341,7 @@ int main(void)
         cmocka_unit_test(side_by_side),         cmocka_unit_test(items_that_meet),
         cmocka_unit_test(sizes_tell),           cmocka_unit_test(memory_of_the_caller),
         cmocka_unit_test(inputs_that_do_not_fit), cmocka_unit_test(items_without_elements),
-        cmocka_unit_test(limits),
+        cmocka_unit_test(limits),               cmocka_unit_test(stated_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
