@@ -40,13 +40,26 @@ static bool is_large(const struct graph *g)
     return false;
 }
 
-/* The first dim of the first input that has one; 0 where it is not a number of several. */
+/* Every result has items of so many first. */
+static bool may_be_batch(const struct graph *g, int64_t batch)
+{
+    const struct node *end = region_return(g->main);
+    for (int i = 0; i < end->nin; i++) {
+        const struct type *y = &end->in[i]->type;
+        if (y->kind != VK_TENSOR || y->rank < 1 || !dim_is_const(y->dims[0]) || y->dims[0] % batch)
+            return false;
+    }
+    return true;
+}
+
+/* The first dim of the first input that has one of several for which results leave that open; 0. */
 static int64_t batch_of(const struct graph *g)
 {
     for (int i = 0; i < g->main->nparams; i++) {
         const struct type *x = &g->main->params[i]->type;
-        if (x->kind == VK_TENSOR && x->rank > 0)
-            return dim_is_const(x->dims[0]) && x->dims[0] > 1 ? x->dims[0] : 0;
+        bool several = x->kind == VK_TENSOR && x->rank > 0 && dim_is_const(x->dims[0]) && x->dims[0] > 1;
+        if (several && may_be_batch(g, x->dims[0]))
+            return x->dims[0];
     }
     return 0;
 }
