@@ -125,6 +125,12 @@ double straight_after(const struct machine *m, const struct insn *from, const st
     return ended + sums + t->access_start_cycles / engine_ghz(m, to->engine);
 }
 
+/* Loads of traced kernels pass each other: one that comes before it is needed is no gain. */
+static bool counts_early(const struct kernel *k, int insn)
+{
+    return !k->traced || !insn_is_transfer(&k->insns[insn]);
+}
+
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves)
 {
@@ -153,7 +159,7 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
             break; /* does not happen: what comes before stands before */
         int i = head[first];
         s.ends[i] = straight_execute(&s.busy, m, &k->insns[i], costs[i], moves[i], min, queue_free(&s, i));
-        end = s.ends[i] > end ? s.ends[i] : end, sum += s.ends[i];
+        end = s.ends[i] > end ? s.ends[i] : end, sum += counts_early(k, i) ? s.ends[i] : 0;
         head[first] = next[head[first]];
     }
     for (int q = 0; q < ENGINE_COUNT; q++) { /* whose ends were put off by others */

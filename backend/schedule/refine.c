@@ -89,7 +89,7 @@ static struct next next_of(const struct refinement *r, int engine)
         seen++;
         if (!r->open[i] && (!transfer || transfers || r->loads_pass)) {
             double at = straight_begin(&r->busy, r->m, &r->k->insns[i], r->ready[i]);
-            bool by_chain = transfer ? r->loads_pass : r->by_chain;
+            bool by_chain = r->by_chain || (transfer && r->loads_pass);
             if (at < best.at || (by_chain && at == best.at && r->chain[i] > r->chain[best.insn]))
                 best = (struct next){i, at};
         }
