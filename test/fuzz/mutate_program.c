@@ -434,6 +434,8 @@ static void mutate_expression(struct change *c)
             s->separable = !s->separable;
         else if (below(c, 2))
             s->runtime = !s->runtime;
+        else if (below(c, 2))
+            s->size = number(c, s->size);
         else
             s->max = number(c, s->max);
         return;
