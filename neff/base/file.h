@@ -37,8 +37,8 @@ void file_done(const void *p, size_t bytes);
  * Output that appears under its name only when complete and on the disk: written to PATH.tmpXXXXXX
  * beside it, then renamed. Any failure (disk full included) removes the temporary file and leaves
  * PATH as it was; what a killed process has left is removed by the next one that writes PATH. The
- * mode of an existing file is kept, and symbolic links to it. Devices, pipes and /dev/stdout get
- * the bytes when all are there.
+ * mode of an existing file is kept, and symbolic links to it. Devices, pipes and /dev/stdout, which
+ * `-` means too, get the bytes when all are there.
  */
 struct out_file {
     FILE *f; /* may be read and written anywhere */

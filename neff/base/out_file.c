@@ -129,10 +129,12 @@ static void sync_folder(const char *path)
 
 /* ---- opening ---- */
 
-/* The descriptor that a path like /dev/stdout or /dev/fd/3 means; -1: it is another path. */
+/* The descriptor that a path like `-`, /dev/stdout or /dev/fd/3 means; -1: it is another path. */
 static int named_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (!strcmp(path, "-"))
+        return STDOUT_FILENO;
     if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr"))
         return path[8] == 'o' ? STDOUT_FILENO : STDERR_FILENO;
     for (int i = 0; i < 2; i++) {

@@ -26,6 +26,7 @@ rm -f m.neff m.before in.npy
 # Pipes and /dev/stdout get the archive as a file does.
 "$xcc" m.onnx -q -o m.neff
 "$xcc" m.onnx -q -o /dev/stdout | cmp -s - m.neff || failed "/dev/stdout as a pipe"
+"$xcc" m.onnx -q -o - | cmp -s - m.neff && [ ! -e ./- ] || failed "- as standard output"
 "$xcc" m.onnx -q -o /dev/stdout >redirected && cmp -s redirected m.neff || failed "/dev/stdout as a file"
 mkfifo pipe
 cat pipe >from_pipe &
