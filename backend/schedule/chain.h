@@ -125,6 +125,9 @@ double straight_after(const struct machine *m, const struct insn *from, const st
 /* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs. */
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                          const double *moves);
+/* The same with a little for late ends: by it orders are compared that may take the same time. */
+double straight_price(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                      const double *moves);
 /* Of a kernel with places and without loops, whose estimate is ns: an engine whose next instruction waits executes one
  * of the following that does not, where an estimate says that the whole takes less time then. */
 double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,

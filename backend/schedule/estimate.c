@@ -131,8 +131,9 @@ static bool counts_early(const struct kernel *k, int insn)
     return !k->traced || !insn_is_transfer(&k->insns[insn]);
 }
 
-double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
-                         const double *moves)
+/* *early: when its instructions end on average. */
+static double estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                       const double *moves, double *early)
 {
     struct arena scratch = {0};
     struct machine_state s = {.k = k, .m = m};
@@ -167,5 +168,20 @@ double straight_estimate(const struct program *p, const struct kernel *k, const 
         end = over > end ? over : end;
     }
     arena_free(&scratch);
-    return k->ninsns ? end + sum / k->ninsns * EARLY : 0;
+    *early = k->ninsns ? sum / k->ninsns : 0;
+    return end;
+}
+
+double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                         const double *moves)
+{
+    double early;
+    return estimate(p, k, m, costs, moves, &early);
+}
+
+double straight_price(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                      const double *moves)
+{
+    double early, ns = estimate(p, k, m, costs, moves, &early);
+    return ns + EARLY * early;
 }

@@ -250,7 +250,7 @@ static double estimate(const struct overlap *o)
         costs[i] = o->costs[o->order[i].insn];
         moves[i] = o->moves[o->order[i].insn];
     }
-    double ns = straight_estimate(o->p, o->k, o->m, costs, moves);
+    double ns = straight_price(o->p, o->k, o->m, costs, moves);
     arena_free(&scratch);
     return ns;
 }

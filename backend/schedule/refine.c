@@ -242,8 +242,8 @@ static double attempt(const struct program *p, struct kernel *k, const struct ma
         k->insns[i] = old[order[i]];
         k->insns[i].engine = r.taken[order[i]];
     }
-    double ns = straight_estimate(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
-                                  permuted(r.moves, order, n, sizeof(double), &a));
+    double ns = straight_price(p, k, m, permuted(r.costs, order, n, sizeof(double), &a),
+                               permuted(r.moves, order, n, sizeof(double), &a));
     arena_free(&a);
     return ns;
 }

@@ -85,7 +85,7 @@ static double refine(const struct program *p, struct kernel *k, const struct mac
     struct arena scratch = {0};
     double *costs = ARENA_ARRAY(&scratch, double, k->ninsns + 1), *moves = ARENA_ARRAY(&scratch, double, k->ninsns + 1);
     straight_costs(m, k->insns, k->ninsns, values, costs, moves);
-    double ns = refine_order(p, k, m, values, straight_estimate(p, k, m, costs, moves));
+    double ns = refine_order(p, k, m, values, straight_price(p, k, m, costs, moves));
     arena_free(&scratch);
     return ns;
 }

@@ -105,6 +105,20 @@ static void transfers(void **state)
     assert_ns(beside, issue + 50 + start + access_ns(ENGINE_POOL) + 100);
 }
 
+/* Two orders that take the same time: the one whose instructions end earlier costs less, by less than a thousandth. */
+static void early_ends(void **state)
+{
+    static const double costs[] = {100, 10, 100, 100}, last[] = {100, 100, 10, 100}, moves[4];
+    struct program *p = program_of(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf0) COPY("act", sbuf2, sbuf0));
+    const struct machine *m = machine_find("trn1");
+    double first = straight_price(p, &p->kernels[0], m, costs, moves);
+    double later = straight_price(p, &p->kernels[0], m, last, moves);
+    assert_ns(straight_estimate(p, &p->kernels[0], m, costs, moves), 110);
+    assert_ns(straight_estimate(p, &p->kernels[0], m, last, moves), 110);
+    assert_true(110 < first && first < later && later <= 110 * 1.001);
+    program_free(p);
+}
+
 /* What was stored can be loaded again when that is over, by the same queue too, whose engine goes on meanwhile. */
 static void reloads(void **state)
 {
@@ -155,6 +169,7 @@ int main(void)
         cmocka_unit_test(transfers),
         cmocka_unit_test(reloads),
         cmocka_unit_test(queues),
+        cmocka_unit_test(early_ends),
         cmocka_unit_test(longest_chain_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
