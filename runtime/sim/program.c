@@ -409,7 +409,7 @@ int64_t *sim_bind_others(const struct program *p, const struct sim_shape *shapes
     int64_t *symbols = ARENA_ARRAY(a, int64_t, t->nsymbols + 1),
             *values = ARENA_ARRAY(a, int64_t, t->nnodes + 1);
     for (int i = 0; i < t->nsymbols; i++)
-        symbols[i] = -1;
+        symbols[i] = t->symbols[i].size ? t->symbols[i].size : -1;
     for (int i = 0; i < nshapes; i++)
         if (!(shapes[i].ndims == 1 && set_symbol(p, symbols, &shapes[i])) &&
             !set_input(p, symbols, &shapes[i], d))
