@@ -100,18 +100,15 @@ static bool reads(const struct node *n, const struct value *v)
     return false;
 }
 
-/* By the node's number. Two updates that each read what the other changes would pass each other for ever. */
-struct mover {
-    bool *seen;
-};
-
+/* Once: two updates that each read what the other changes would pass each other for ever. `user`: by the node's number,
+ * whether it had its turn. */
 static bool put_last(struct node *n, void *user)
 {
-    struct mover *m = user;
+    bool *seen = user;
     bool read_before = false;
-    if (!(op_infos[n->op].flags & OPF_UPDATES) || n->nout != 1 || !in_loop(n) || m->seen[n->id])
+    if (!(op_infos[n->op].flags & OPF_UPDATES) || n->nout != 1 || !in_loop(n) || seen[n->id])
         return true;
-    m->seen[n->id] = true;
+    seen[n->id] = true;
     struct node *first = n->next;
     while (first && !reads(first, n->out[0])) {
         read_before |= reads(first, n->in[0]);
@@ -130,8 +127,7 @@ bool pass_loop_updates(struct graph *g, const struct options *o, struct diag *d)
     struct arena scratch = {0};
     if (!for_each_node(g->main, put_few, &r))
         return false;
-    struct mover m = {ARENA_ARRAY(&scratch, bool, g->next_node + 1)};
-    bool ok = for_each_node(g->main, put_last, &m);
+    bool ok = for_each_node(g->main, put_last, ARENA_ARRAY(&scratch, bool, g->next_node + 1));
     arena_free(&scratch);
     remove_dead(g);
     return ok;

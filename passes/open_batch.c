@@ -10,10 +10,6 @@
 #include "passes/open_batch.h"
 #include "passes/ir/guards.h"
 
-#include <string.h>
-
-enum { CACHE = 8 << 20 }; /* bytes, as runtime/exec/groups.c has it */
-
 /* ---- which graphs ---- */
 
 static int64_t bytes_of(const struct value *v)
@@ -34,7 +30,7 @@ static bool is_large(const struct graph *g)
             bytes += (double)bytes_of(n->in[i]);
         for (int i = 0; i < n->nout; i++)
             bytes += (double)bytes_of(n->out[i]);
-        if (bytes > CACHE)
+        if (bytes > BATCH_CACHE)
             return true;
     }
     return false;
@@ -73,15 +69,15 @@ static bool gives_memory(const struct graph *g)
     return g->naliases > 0;
 }
 
-static bool is_candidate(const struct graph *g, bool small)
+static bool is_candidate(const struct graph *g)
 {
     for (int i = 0; i < g->dims.nsymbols; i++)
         if (g->dims.symbols[i].separable)
             return false;
     for (const struct node *n = g->main->first; n; n = n->next)
-        if (n->nregions || op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS))
+        if (!may_keep_apart(n))
             return false;
-    return batch_of(g) && !gives_memory(g) && (small || is_large(g));
+    return !gives_memory(g);
 }
 
 /* ---- there and back ---- */
@@ -89,7 +85,6 @@ static bool is_candidate(const struct graph *g, bool small)
 struct saved {
     struct dim_table dims;
     int nguards;
-    uint32_t *guard_index;
     struct type *types; /* by the values' numbers */
     struct content_list *contents;
 };
@@ -118,7 +113,6 @@ static void save(struct graph *g, struct arena *a, struct saved *s)
     s->dims.arena = &g->arena;
     dim_table_copy(&s->dims, &g->dims);
     s->nguards = g->nguards;
-    s->guard_index = arena_copy(a, g->guard_index, sizeof *g->guard_index * (size_t)g->guard_index_cap);
     s->types = ARENA_ARRAY(a, struct type, g->next_value);
     s->contents = ARENA_ARRAY(a, struct content_list, g->next_value);
     each_value(g, save_value, s);
@@ -132,10 +126,7 @@ static void restore(struct opening *o, struct saved *s)
     while (o->nmade--)
         node_remove(o->made[o->nmade]);
     g->dims = s->dims;
-    if (g->nguards > s->nguards) {
-        g->nguards = s->nguards;
-        g->guard_index = arena_copy(&g->arena, s->guard_index, sizeof *s->guard_index * (size_t)g->guard_index_cap);
-    }
+    graph_drop_guards(g, s->nguards);
     each_value(g, restore_value, s);
 }
 
@@ -153,16 +144,11 @@ static bool same_type(struct opening *o, const struct type *now, const struct ty
 
 static bool open_node(struct opening *o, struct node *n)
 {
-    struct type before[MAX_OPENED_RESULTS];
     struct diag ignored = {0};
-    if (n->nout > MAX_OPENED_RESULTS)
-        return false;
-    for (int i = 0; i < n->nout; i++)
-        before[i] = n->out[i]->type;
     if (!open_operands(o, n) || !infer_node(o->s.g, n, &ignored) || o->s.g->dims.nsymbols > o->nsymbols)
         return false;
     for (int i = 0; i < n->nout; i++)
-        if (!same_type(o, &n->out[i]->type, &before[i]))
+        if (!same_type(o, &n->out[i]->type, &o->types[n->out[i]->id]))
             return false;
     return follow_items(&o->s, n);
 }
@@ -196,21 +182,23 @@ static const char *symbol_name(struct graph *g)
 
 bool pass_open_batch(struct graph *g, const struct options *options, struct diag *d)
 {
-    if (options->strict_target || options->whole_batch || !is_candidate(g, options->small_batches))
+    int64_t batch = options->strict_target || options->whole_batch ? 0 : batch_of(g);
+    if (!batch || !is_candidate(g) || !(options->small_batches || is_large(g)))
         return true;
     struct arena scratch = {0};
     struct saved saved = {0};
     save(g, &scratch, &saved);
-    struct opening o = {.batch = batch_of(g),
+    struct opening o = {.batch = batch,
+                        .types = saved.types,
                         .s = {.g = g, .o = options, .arena = &scratch, .symbol = g->dims.nsymbols}};
     o.s.batch = dim_symbol(&g->dims, symbol_name(g));
     dim_t *number = ARENA_ARRAY(&scratch, dim_t, g->dims.nsymbols);
     for (int i = 0; i < g->dims.nsymbols; i++)
-        number[i] = i == o.s.symbol ? o.batch : dim_symbol(&g->dims, g->dims.symbols[i].name);
+        number[i] = i == o.s.symbol ? batch : DIM_NOT_BOUND;
     o.number = number, o.nsymbols = g->dims.nsymbols;
     if (open_all(&o)) {
         g->dims.symbols[o.s.symbol].separable = true;
-        g->dims.symbols[o.s.symbol].size = o.batch;
+        g->dims.symbols[o.s.symbol].size = batch;
     } else {
         restore(&o, &saved);
     }

@@ -7,13 +7,12 @@
 
 #include "passes/separable.h"
 
-enum { MAX_OPENED_RESULTS = 64 };
-
 struct opening {
     struct separable s;
     int64_t batch;       /* what s.batch stands for */
-    const dim_t *number; /* by symbol: the batch for s.symbol, itself for others */
+    const dim_t *number; /* by symbol, of nsymbols: the batch for s.symbol, DIM_NOT_BOUND for others */
     int nsymbols;
+    const struct type *types; /* by the values' numbers: with the number */
     struct opened_operand { /* to be put back where the batch stays a number */
         struct node *node;
         int operand;

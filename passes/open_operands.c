@@ -7,12 +7,6 @@
 
 typedef bool opener(struct opening *o, struct node *n);
 
-static int items_axis(const struct opening *o, const struct value *v)
-{
-    const struct item_place *p = v ? place_of(&o->s, v) : NULL;
-    return p && p->kind == PLACE_ITEMS ? p->axis : -1;
-}
-
 /* Gives the node another operand. */
 static void open_operand(struct opening *o, struct node *n, int operand, struct value *with)
 {
@@ -23,10 +17,11 @@ static void open_operand(struct opening *o, struct node *n, int operand, struct 
 
 /* ---- lists ---- */
 
-/* The elements of a constant list of integers; how many, -1 where it is none. */
+/* The elements of a constant list of i64 or i32; how many, -1 where it is none. */
 static int constant_list(const struct value *v, int64_t *out)
 {
-    int64_t n = v && v->constant && v->type.rank == 1 && dtype_is_int(v->type.dtype) ? tensor_count(v->constant) : -1;
+    bool list = v && v->constant && v->type.rank == 1 && (v->type.dtype == DT_I64 || v->type.dtype == DT_I32);
+    int64_t n = list ? tensor_count(v->constant) : -1;
     for (int64_t i = 0; n <= MAX_RANK && i < n; i++)
         out[i] = tensor_i64(v->constant, i);
     return n <= MAX_RANK ? (int)n : -1;
@@ -39,11 +34,6 @@ static struct value *list_like(struct opening *o, const struct value *v, const i
         narrow[i] = (int32_t)list[i];
     bool wide = v->type.dtype == DT_I64;
     return constant_copy(o->s.g, v->type.dtype, 1, &(int64_t){n}, wide ? (const void *)list : narrow, "");
-}
-
-static bool is_list(const struct value *v)
-{
-    return v->type.dtype == DT_I64 || v->type.dtype == DT_I32;
 }
 
 /* The axis of y before which as many elements lie as before x's axis, and which has items of the batch; -1. */
@@ -69,11 +59,11 @@ static bool open_reshape(struct opening *o, struct node *n)
 {
     int64_t list[MAX_RANK];
     const struct type *y = &n->out[0]->type;
-    int count = constant_list(n->in[1], list), axis = items_axis(o, n->in[0]);
+    int count = constant_list(n->in[1], list), axis = items_axis(&o->s, n->in[0]);
     if (axis < 0 || count < 0)
         return true;
     int at = axis_of_view(o, &n->in[0]->type, axis, y);
-    if (count != y->rank || at < 0 || !is_list(n->in[1]))
+    if (count != y->rank || at < 0)
         return false;
     for (int i = 0; i < count; i++)
         if (dim_is_const(y->dims[i]))
@@ -88,13 +78,13 @@ static bool open_reshape(struct opening *o, struct node *n)
 static bool open_expand(struct opening *o, struct node *n)
 {
     int64_t list[MAX_RANK];
-    int count = constant_list(n->in[1], list), axis = items_axis(o, n->in[0]);
+    int count = constant_list(n->in[1], list), axis = items_axis(&o->s, n->in[0]);
     int at = axis + count - n->in[0]->type.rank;
     if (axis < 0 || count < 0 || at < 0 || at >= count)
         return true;
     list[at] = 1;
     open_operand(o, n, 1, list_like(o, n->in[1], list, count));
-    return is_list(n->in[1]);
+    return true;
 }
 
 /* Up to the end, whatever it is. */
@@ -102,7 +92,7 @@ static bool open_slice(struct opening *o, struct node *n)
 {
     int64_t ends[MAX_RANK], axes[MAX_RANK];
     const struct type *x = &n->in[0]->type, *y = &n->out[0]->type;
-    int axis = items_axis(o, n->in[0]), count = constant_list(n->in[2], ends);
+    int axis = items_axis(&o->s, n->in[0]), count = constant_list(n->in[2], ends);
     bool has_axes = n->nin > 3 && n->in[3];
     if (axis < 0 || count < 0 || (has_axes && constant_list(n->in[3], axes) != count))
         return axis < 0 || count < 0;
@@ -112,7 +102,7 @@ static bool open_slice(struct opening *o, struct node *n)
         if ((has_axes ? axes[i] + (axes[i] < 0 ? x->rank : 0) : i) == axis)
             ends[i] = n->in[2]->type.dtype == DT_I64 ? INT64_MAX : INT32_MAX;
     open_operand(o, n, 2, list_like(o, n->in[2], ends, count));
-    return is_list(n->in[2]);
+    return true;
 }
 
 /* ---- dims that are computed ---- */
@@ -136,7 +126,7 @@ static struct value *list_with_items(struct opening *o, struct node *n, const st
     struct diag ignored = {0};
     struct builder b = builder_before(n, &ignored);
     struct node *before = n->prev;
-    struct value *part[3] = {b_i64s(&b, list, at), b_dim(&b, (struct value *)x, items_axis(o, x)),
+    struct value *part[3] = {b_i64s(&b, list, at), b_dim(&b, (struct value *)x, items_axis(&o->s, x)),
                              b_i64s(&b, list + at + 1, count - at - 1)};
     struct value *all = b_concat(&b, part + (at == 0), 3 - (at == 0) - (at == count - 1), 0);
     return follow_made(o, before, n) && !diag_failed(&ignored) ? all : NULL;
@@ -145,7 +135,7 @@ static struct value *list_with_items(struct opening *o, struct node *n, const st
 static bool open_resize(struct opening *o, struct node *n)
 {
     int64_t list[MAX_RANK];
-    int count = n->nin > 3 ? constant_list(n->in[3], list) : -1, axis = items_axis(o, n->in[0]);
+    int count = n->nin > 3 ? constant_list(n->in[3], list) : -1, axis = items_axis(&o->s, n->in[0]);
     const struct type *x = &n->in[0]->type;
     if (axis < 0 || count < 0)
         return true;
@@ -202,8 +192,8 @@ static bool open_elementwise(struct opening *o, struct node *n)
 {
     int from_last = 0;
     for (int i = 0; i < n->nin; i++)
-        if (items_axis(o, n->in[i]) >= 0)
-            from_last = n->in[i]->type.rank - items_axis(o, n->in[i]);
+        if (items_axis(&o->s, n->in[i]) >= 0)
+            from_last = n->in[i]->type.rank - items_axis(&o->s, n->in[i]);
     for (int i = 0; from_last && i < n->nin; i++)
         if (!open_constant(o, n, i, from_last))
             return false;
@@ -212,7 +202,7 @@ static bool open_elementwise(struct opening *o, struct node *n)
 
 static bool open_mask(struct opening *o, struct node *n)
 {
-    int axis = items_axis(o, n->in[0]);
+    int axis = items_axis(&o->s, n->in[0]);
     return axis < 0 || open_constant(o, n, 3, n->in[0]->type.rank - axis);
 }
 
@@ -222,8 +212,8 @@ static bool open_concat(struct opening *o, struct node *n)
     int axis = -1, rank = n->out[0]->type.rank;
     const struct value *items = NULL;
     for (int i = 0; i < n->nin; i++)
-        if (items_axis(o, n->in[i]) >= 0)
-            items = n->in[i], axis = items_axis(o, items);
+        if (items_axis(&o->s, n->in[i]) >= 0)
+            items = n->in[i], axis = items_axis(&o->s, items);
     for (int i = 0; items && i < n->nin; i++) {
         if (!n->in[i]->constant)
             continue;

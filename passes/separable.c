@@ -50,10 +50,15 @@ static void reserve_places(struct separable *s)
     s->places = places, s->nplaces = cap;
 }
 
+bool may_keep_apart(const struct node *n)
+{
+    return !n->nregions && !(op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS));
+}
+
 bool follow_items(struct separable *s, const struct node *n)
 {
     reserve_places(s);
-    if (n->nregions || op_infos[n->op].flags & (OPF_IMPURE | OPF_CONTAINERS))
+    if (!may_keep_apart(n))
         return false;
     return pass_common(s, n) || apply_separable_rule(s, n);
 }

@@ -31,6 +31,8 @@ struct separable {
 /* ---- separable_items.c ---- */
 bool depends_on_batch(struct separable *s, dim_t d);
 struct item_place *place_of(const struct separable *s, const struct value *v);
+/* Along which axis v, which may be NULL, has items; -1: it has none. */
+int items_axis(const struct separable *s, const struct value *v);
 /* v has its items along the axis; false where its type says otherwise. */
 bool put_items(struct separable *s, const struct value *v, int axis);
 /* The first axis of v whose dim depends on the batch; -1. */
@@ -38,6 +40,8 @@ int following_axis(struct separable *s, const struct value *v);
 
 /* ---- separable.c: from inputs to results ---- */
 bool place_inputs(struct separable *s);
+/* False for operators that have no rule whatever their operands. */
+bool may_keep_apart(const struct node *n);
 /* Places the results of a node whose operands are placed; false where items may meet. */
 bool follow_items(struct separable *s, const struct node *n);
 /* Every result has its items first. */

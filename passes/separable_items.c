@@ -22,6 +22,11 @@ struct item_place *place_of(const struct separable *s, const struct value *v)
     return &s->places[v->id];
 }
 
+int items_axis(const struct separable *s, const struct value *v)
+{
+    return v && place_of(s, v)->kind == PLACE_ITEMS ? place_of(s, v)->axis : -1;
+}
+
 bool put_items(struct separable *s, const struct value *v, int axis)
 {
     struct dim_table *t = &s->g->dims;

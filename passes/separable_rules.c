@@ -14,13 +14,7 @@ static const struct value *operand(const struct node *n, int i)
 
 static bool has_items(const struct separable *s, const struct value *v)
 {
-    return v && place_of(s, v)->kind == PLACE_ITEMS;
-}
-
-/* Along which axis they lie; -1: it has none. */
-static int items_axis(const struct separable *s, const struct value *v)
-{
-    return has_items(s, v) ? place_of(s, v)->axis : -1;
+    return items_axis(s, v) >= 0;
 }
 
 static bool is_common(const struct separable *s, const struct value *v)

@@ -122,13 +122,14 @@ double straight_execute(struct busy *b, const struct machine *m, const struct in
  * are one engine's. */
 double straight_after(const struct machine *m, const struct insn *from, const struct insn *to, double begun,
                       double ended);
-/* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs. */
+/* Nanoseconds of a kernel with places and without loops, roughly, of straight_costs; *mean_end: when its instructions
+ * end on average, but for loads of traced kernels. */
 double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
-                         const double *moves);
-/* The same with a little for late ends: by it orders are compared that may take the same time. */
+                         const double *moves, double *mean_end);
+/* The estimate with a little for late ends: by it orders are compared that may take the same time. */
 double straight_price(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                       const double *moves);
-/* Of a kernel with places and without loops, whose estimate is ns: an engine whose next instruction waits executes one
+/* Of a kernel with places and without loops, whose price is ns: an engine whose next instruction waits executes one
  * of the following that does not, where an estimate says that the whole takes less time then. */
 double refine_order(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
                     double ns);

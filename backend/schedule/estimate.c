@@ -131,9 +131,8 @@ static bool counts_early(const struct kernel *k, int insn)
     return !k->traced || !insn_is_transfer(&k->insns[insn]);
 }
 
-/* *early: when its instructions end on average. */
-static double estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
-                       const double *moves, double *early)
+double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
+                         const double *moves, double *mean_end)
 {
     struct arena scratch = {0};
     struct machine_state s = {.k = k, .m = m};
@@ -168,20 +167,13 @@ static double estimate(const struct program *p, const struct kernel *k, const st
         end = over > end ? over : end;
     }
     arena_free(&scratch);
-    *early = k->ninsns ? sum / k->ninsns : 0;
+    *mean_end = k->ninsns ? sum / k->ninsns : 0;
     return end;
-}
-
-double straight_estimate(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
-                         const double *moves)
-{
-    double early;
-    return estimate(p, k, m, costs, moves, &early);
 }
 
 double straight_price(const struct program *p, const struct kernel *k, const struct machine *m, const double *costs,
                       const double *moves)
 {
-    double early, ns = estimate(p, k, m, costs, moves, &early);
-    return ns + EARLY * early;
+    double mean_end, ns = straight_estimate(p, k, m, costs, moves, &mean_end);
+    return ns + EARLY * mean_end;
 }

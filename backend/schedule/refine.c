@@ -215,7 +215,7 @@ static void find_chains(struct refinement *r)
     }
 }
 
-/* The kernel in an order of its own; ns by the estimate. */
+/* The kernel in an order of its own; its price. */
 static double attempt(const struct program *p, struct kernel *k, const struct machine *m, const int64_t *values,
                       const struct links *links, bool by_chain, bool loads_pass)
 {

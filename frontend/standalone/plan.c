@@ -433,7 +433,7 @@ bool make_plan(struct package *k, struct diag *d)
     bool ok = true;
     if (k->p->nstates == 0)
         k->forms = forms_find(&q, &k->arena);
-    if (possible && !m->has_runtime && bind_ahead(x)) {
+    if (possible && !m->has_runtime && bind_ahead(x, 0)) {
         k->plan = ARENA_NEW(&k->arena, struct plan_set);
         ok = (!q.wide || make_for(k, x, WIDE, &k->plan->wide, d)) &&
              (!q.narrow || make_for(k, x, NARROW, &k->plan->narrow, d));

@@ -74,6 +74,10 @@ struct dim_symbol {
     bool separable;
 };
 
+/* Bytes that tensors other than weights find in the caches of most processors: where those of a separable batch have
+ * more, it is computed in parts. */
+enum { BATCH_CACHE = 8 << 20 };
+
 /*
  * No honest model comes near these: the deepest expression of those known has 40 levels. They bound
  * the stack and the time of everything that walks an expression, printing included.
@@ -163,7 +167,7 @@ static inline int64_t dim_value(const int64_t *values, dim_t d)
 /* The same with capacities of n states, 0 where there is none. */
 void dim_eval_with(const struct dim_table *t, const int64_t *symbol_values, const int64_t *capacities, int n,
                    int64_t *values);
-/* One expression, recursively; states have no capacity. */
+/* One expression, recursively; states have no capacity. Without values: those of symbols that have a size. */
 int64_t dim_eval(const struct dim_table *t, const int64_t *symbol_values, dim_t d);
 /* What d is in every call, constants and symbols with a size being known; DIM_NOT_BOUND where callers choose. */
 int64_t dim_given(const struct dim_table *t, dim_t d);

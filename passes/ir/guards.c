@@ -43,7 +43,9 @@ static bool same(const struct graph_guard *a, const struct graph_guard *b)
 
 static void index_all(struct graph *g)
 {
-    g->guard_index_cap = g->guard_index_cap ? g->guard_index_cap * 2 : 64;
+    g->guard_index_cap = 64;
+    while (g->nguards * 2 >= g->guard_index_cap)
+        g->guard_index_cap *= 2;
     g->guard_index = ARENA_ARRAY(&g->arena, uint32_t, g->guard_index_cap);
     for (int i = 0; i < g->nguards; i++) {
         uint32_t h = hash_of(&g->guards[i]);
@@ -77,6 +79,12 @@ void graph_move_guards(struct graph *g, const struct region *from, struct region
         if (g->guards[i].region == from)
             g->guards[i].region = to;
     g->guard_index_cap = 0; /* made anew with the next one */
+}
+
+void graph_drop_guards(struct graph *g, int n)
+{
+    if (g->nguards > n)
+        g->nguards = n, g->guard_index_cap = 0;
 }
 
 bool graph_guard_counts(const struct graph_guard *g)

@@ -24,6 +24,8 @@ void graph_add_guard(struct graph *g, const struct guard *what, struct region *r
                      const struct node *origin);
 /* What belonged to region `from` belongs to `to`: its nodes have moved there. */
 void graph_move_guards(struct graph *g, const struct region *from, struct region *to);
+/* Only the first n stay. */
+void graph_drop_guards(struct graph *g, int n);
 /* The region that guards of r count for, since groups of fused nodes are no regions when run; NULL
  * when it has gone from the graph. */
 const struct region *guard_region(const struct region *r);

@@ -361,14 +361,14 @@ bool bind_inputs(struct context *c, struct diag *d)
 
 /* Inputs as their types say, without values, open dimensions being 1; false when a type leaves more
  * than these open. */
-static bool expected_inputs(struct context *c)
+static bool expected_inputs(struct context *c, int64_t items)
 {
     const struct program *p = c->m->p;
     const struct program_region *r = &p->regions[0];
     for (int i = 0; i < p->dims.nsymbols; i++)
-        c->symbols[i] = p->dims.symbols[i].runtime    ? DIM_NOT_BOUND
-                        : c->part && i == c->m->batch ? c->items_ahead
-                                                      : pinned_value(p, i, 1);
+        c->symbols[i] = p->dims.symbols[i].runtime   ? DIM_NOT_BOUND
+                        : items && i == c->m->batch ? items
+                                                    : pinned_value(p, i, 1);
     for (int i = 0; i < r->nparams; i++) {
         const struct type *t = &p->slots[r->params[i]].type;
         int64_t dims[MAX_RANK];
@@ -383,11 +383,11 @@ static bool expected_inputs(struct context *c)
     return true;
 }
 
-bool bind_ahead(struct context *c)
+bool bind_ahead(struct context *c, int64_t items)
 {
     struct diag ignored = {0}; /* the first run meets the same and reports it */
     c->guessed = false;
-    if (expected_inputs(c) && bind_inputs(c, &ignored))
+    if (expected_inputs(c, items) && bind_inputs(c, &ignored))
         return true;
     c->guessed = false;
     return false;

@@ -75,10 +75,9 @@ static void set_all(struct context *c, const struct batch_groups *g)
  */
 static int64_t group_size(const struct context *c, int64_t batch)
 {
-    enum { CACHE = 8 << 20 }; /* bytes that other tensors than weights find in the caches of most processors */
     if (c->group || c->now->plan.size == 0)
         return c->group < batch ? c->group : 0;
-    int64_t most = CACHE / c->now->plan.size, weights = constant_bytes(c->m->p), moved = -weights;
+    int64_t most = BATCH_CACHE / c->now->plan.size, weights = constant_bytes(c->m->p), moved = -weights;
     for (int k = 0; k < c->m->p->nkernels; k++)
         moved += c->now->kernels[k] ? c->now->kernels[k]->bytes : 0;
     most = most > 1 ? most : 1;
@@ -316,15 +315,15 @@ static bool makes_groups(const struct context *c)
 
 bool bind_group_ahead(struct context *c)
 {
-    int64_t batch = c->m->batch < 0 ? 0 : c->m->p->dims.symbols[c->m->batch].size, most;
-    if (!batch || !makes_groups(c))
-        return bind_ahead(c);
-    c->part = true, c->items_ahead = 1;
-    if (!bind_ahead(c))
+    int64_t batch = makes_groups(c) ? c->m->p->dims.symbols[c->m->batch].size : 0;
+    if (!batch)
+        return bind_ahead(c, 0);
+    c->part = true;
+    if (!bind_ahead(c, 1))
         return false;
-    most = group_size(c, batch);
-    c->part = most > 0, c->items_ahead = most ? group_at(batch, most, 0).items : 0;
-    return bind_ahead(c);
+    int64_t most = group_size(c, batch);
+    c->part = most > 0;
+    return bind_ahead(c, most ? group_at(batch, most, 0).items : 0);
 }
 
 /* The main program, for a large batch group by group where its parts may be computed alone. */

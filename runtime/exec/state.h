@@ -233,7 +233,6 @@ struct context {
     struct batch_groups *groups; /* NULL: no large batch so far */
     int64_t group;              /* items of one, for tests; 0: as sizes tell */
     bool part;                  /* inputs are those of a group, not of the whole batch */
-    int64_t items_ahead;        /* of the group that is bound ahead */
 
     struct bound *bound[MAX_BOUND], *now;
     int nbound;
@@ -280,8 +279,8 @@ size_t inputs_key_bytes(const struct context *c);
 void inputs_key(const struct context *c, int64_t *key);
 /* Makes the plan of the first run now, memory included, and c->input what it is for, without data;
  * false when types do not tell. Open dimensions are taken to be 1; when they are not, that plan
- * goes. */
-bool bind_ahead(struct context *c);
+ * goes. items: of a group of the batch; 0: the whole batch. */
+bool bind_ahead(struct context *c, int64_t items);
 void bound_free(struct bound *b);
 /* All of them: they hold what is not so any more. */
 void forget_plans(struct context *c);

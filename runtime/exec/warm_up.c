@@ -98,7 +98,7 @@ enum { MAX_PREPARED = 1 << 30 };
 static void prepare_first_run(struct context *c)
 {
     c->limits.bytes = MAX_PREPARED;
-    if (USED(GROUPS) ? bind_group_ahead(c) : bind_ahead(c)) {
+    if (USED(GROUPS) ? bind_group_ahead(c) : bind_ahead(c, 0)) {
         warm_up(c);
         c->clock = c->now->used = 1;
     }

@@ -27,6 +27,16 @@ cmp -s cpu.neff again.neff || failed "printed and assembled, the archive differs
 "$xcc" "$softmax" --emit asm -o printed.xasm
 cmp -s printed.xasm again.xasm || failed "--emit asm and xdump --asm differ"
 
+# So is a batch of one size, which may be computed in parts.
+sed 's/512,1000/8192,1000/' graph.xir >stated.xir
+"$xcc" stated.xir -o stated.neff
+"$xdump" stated.neff --asm >stated.xasm
+grep -q '^symbol "batch" separable size 8192$' stated.xasm || failed "the batch has no size"
+"$xcc" stated.xasm -o assembled.neff
+cmp -s stated.neff assembled.neff || failed "a batch of one size, printed and assembled, differs"
+sed 's/ size 8192$/ size 0/' stated.xasm >nothing.xasm
+refuses 1 "the size of symbol 'batch' is not a number above 0" "$xcc" nothing.xasm -o x.neff
+
 # Semaphores of one's own are kept, and proven.
 sed 's/ wait s[0-9]*>=[^,]*, [^n]* node/ node/; s/ wait s[0-9]*>=[0-9]* / /' again.xasm >unordered.xasm
 refuses 1 "missing wait" "$xcc" unordered.xasm -o x.neff

@@ -35,7 +35,7 @@ static struct program *program_of(const char *body)
 static double estimate_of(const char *body, const double *costs, const double *moves)
 {
     struct program *p = program_of(body);
-    double ns = straight_estimate(p, &p->kernels[0], machine_find("trn1"), costs, moves);
+    double mean_end, ns = straight_estimate(p, &p->kernels[0], machine_find("trn1"), costs, moves, &mean_end);
     program_free(p);
     return ns;
 }
@@ -111,10 +111,10 @@ static void early_ends(void **state)
     static const double costs[] = {100, 10, 100, 100}, last[] = {100, 100, 10, 100}, moves[4];
     struct program *p = program_of(COPY("dve", sbuf1, sbuf0) COPY("act", sbuf2, sbuf0) COPY("act", sbuf2, sbuf0));
     const struct machine *m = machine_find("trn1");
-    double first = straight_price(p, &p->kernels[0], m, costs, moves);
+    double mean_end, first = straight_price(p, &p->kernels[0], m, costs, moves);
     double later = straight_price(p, &p->kernels[0], m, last, moves);
-    assert_ns(straight_estimate(p, &p->kernels[0], m, costs, moves), 110);
-    assert_ns(straight_estimate(p, &p->kernels[0], m, last, moves), 110);
+    assert_ns(straight_estimate(p, &p->kernels[0], m, costs, moves, &mean_end), 110);
+    assert_ns(straight_estimate(p, &p->kernels[0], m, last, moves, &mean_end), 110);
     assert_true(110 < first && first < later && later <= 110 * 1.001);
     program_free(p);
 }

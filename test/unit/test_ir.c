@@ -1,4 +1,5 @@
 /* The graph IR: construction, what the verifier catches, the text form, and damaged texts. */
+#include "passes/ir/guards.h"
 #include "passes/ir/ir.h"
 
 #include <setjmp.h>
@@ -384,6 +385,29 @@ static void deep(void **state)
     free(text);
 }
 
+/* More than the index of guards has room for at first: found again after it was made anew. */
+static void many_guards(void **state)
+{
+    enum { COUNT = 100, KEPT = 90 };
+    struct sample s = make();
+    dim_t n = dim_symbol(&s.g->dims, "n");
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < COUNT; i++)
+            graph_add_guard(s.g, &(struct guard){.kind = GUARD_EQUAL, .a = n, .b = i}, s.g->main, s.add);
+    assert_int_equal(s.g->nguards, COUNT);
+    graph_drop_guards(s.g, COUNT);
+    assert_int_equal(s.g->nguards, COUNT);
+    graph_drop_guards(s.g, KEPT);
+    for (int i = KEPT - 5; i < KEPT + 5; i++)
+        graph_add_guard(s.g, &(struct guard){.kind = GUARD_EQUAL, .a = n, .b = i}, s.g->main, s.add);
+    assert_int_equal(s.g->nguards, KEPT + 5);
+    graph_move_guards(s.g, s.g->main, s.g->main);
+    for (int i = 0; i < COUNT; i++)
+        graph_add_guard(s.g, &(struct guard){.kind = GUARD_EQUAL, .a = n, .b = i}, s.g->main, s.add);
+    assert_int_equal(s.g->nguards, COUNT);
+    graph_free(s.g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +419,7 @@ int main(void)
         cmocka_unit_test(absent_operands),
         cmocka_unit_test(cut_short),
         cmocka_unit_test(damaged),
+        cmocka_unit_test(many_guards),
         cmocka_unit_test(deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
