@@ -12,7 +12,9 @@ enum { MAX_OPERANDS = 512 };
 /* An operand or result of the group and its steps along the joined dims. */
 struct operand_steps {
     struct value *v, *from; /* from: in whose memory it lies, at `offset`: itself, or another for parts (parts.h) */
-    bool written;           /* there, as an operand of a concatenation */
+    bool written;           /* there, as an operand of a concatenation or pad */
+    bool loaded;            /* its elements are no neighbours there: they are copied into a tile first */
+    struct ap tile;         /* that tile, once there is a kernel; mem MEM_NONE before */
     dim_t offset, steps[MAX_RANK];
 };
 
@@ -46,6 +48,8 @@ void layout_tile(struct group_layout *y, int64_t room);
 void layout_grid(struct group_layout *y, struct kernel_builder *k);
 int layout_grid_rank(const struct group_layout *y);
 struct space layout_space(const struct group_layout *y);
+/* Copies what is loaded into tiles of the kernel; before expression_emit. */
+void layout_load(struct group_layout *y, struct kernel_builder *k);
 /* The tile of an operand or result; user: the layout. For struct expression. */
 struct ap layout_pattern(void *user, struct value *v);
 /* layout_tile on a strict target, for a group of so many nodes, at most four dims. One long dim may leave a rest that

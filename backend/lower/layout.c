@@ -24,6 +24,7 @@ static bool add_operand(struct group_layout *y, struct value *v, bool may_be_par
     if (!o->written && !is_read_through(y->l, v, &s))
         return broadcast_steps(y->l, v, y->rank, y->dims, o->steps);
     o->from = s.x, o->offset = s.offset;
+    o->loaded = s.scattered;
     return broadcast_laid(&y->l->p->dims, v->type.rank, v->type.dims, s.steps, y->rank, y->dims, o->steps);
 }
 
@@ -127,7 +128,7 @@ int layout_operand(const struct group_layout *y, const struct value *v)
 
 /*
  * Elements of a tile: few instructions on much memory go by long rows, many on little keep their
- * temporaries in the first cache.
+ * temporaries in the first cache, as do those that copy operands there.
  */
 enum { TILE_ELEMENTS = 4096, CACHED_ELEMENTS = 2048, UNKNOWN_TILE = 256, NODES_PER_STREAM = 4 };
 
@@ -164,7 +165,10 @@ void layout_tile(struct group_layout *y, int64_t room)
 
 int64_t layout_room(const struct group_layout *y, int nodes)
 {
-    return nodes >= NODES_PER_STREAM * streams(y) ? CACHED_ELEMENTS : TILE_ELEMENTS;
+    bool loads = false;
+    for (int o = 0; o < y->n; o++)
+        loads |= y->operands[o].loaded;
+    return loads || nodes >= NODES_PER_STREAM * streams(y) ? CACHED_ELEMENTS : TILE_ELEMENTS;
 }
 
 void layout_grid(struct group_layout *y, struct kernel_builder *k)
@@ -185,6 +189,8 @@ struct ap layout_pattern(void *user, struct value *v)
     int first = y->rank - y->tile_dims;
     v = outer_value(l, v);
     const struct operand_steps *o = &y->operands[layout_operand(y, v)];
+    if (o->tile.mem != MEM_NONE)
+        return o->tile;
     const dim_t *steps = o->steps;
     const int slot = value_slot(l, o->from);
     if (o->written) /* concatenations know by it */
@@ -206,6 +212,19 @@ struct space layout_space(const struct group_layout *y)
         s.dim[i] = (struct space_dim){y->tile[d], y->tile_var[d], y->tile[d], y->dims[d]};
     }
     return s;
+}
+
+void layout_load(struct group_layout *y, struct kernel_builder *k)
+{
+    const struct space space = layout_space(y);
+    for (int i = 0; i < y->n; i++) {
+        struct operand_steps *o = &y->operands[i];
+        if (!o->loaded)
+            continue;
+        struct ap src = layout_pattern(y, o->v);
+        o->tile = space_tile(&space, k, space_new_tile(k, &space, MEM_SBUF, o->v->type.dtype));
+        emit_dma_copy(k, (struct dma_copy){.dst = o->tile, .src = src});
+    }
 }
 
 int layout_grid_rank(const struct group_layout *y)

@@ -10,6 +10,7 @@ static void emit(struct group_layout *y, struct group *g, bool whole)
     struct dim_table *t = &y->l->p->dims;
     struct kernel_builder k = begin_kernel(y->l, n, n->name && *n->name ? n->name : op_name(g->nodes[0]->op));
     layout_grid(y, &k);
+    layout_load(y, &k);
     struct expression e = {.k = &k, .g = g, .space = layout_space(y), .pattern = layout_pattern, .user = y};
     expression_emit(&e, 0);
     dim_t count = whole ? type_count(t, &g->results[0]->type) : 1;

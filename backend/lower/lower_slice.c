@@ -3,6 +3,7 @@
  */
 #include "backend/lower/move.h"
 #include "backend/lower/numbers.h"
+#include "backend/lower/padding.h"
 #include "backend/lower/parts.h"
 #include "backend/lower/states.h"
 
@@ -110,34 +111,6 @@ enum lowered lower_slice(struct lowering *l, struct node *n)
 
 /* ---- pad ---- */
 
-struct padding {
-    int rank;
-    dim_t begin[MAX_RANK], end[MAX_RANK];
-};
-
-static bool read_padding(struct lowering *l, const struct node *n, struct padding *p)
-{
-    dim_t pads[2 * MAX_RANK], axes[MAX_RANK];
-    bool has_axes = n->nin > 3 && n->in[3];
-    p->rank = n->out[0]->type.rank;
-    int count = p->rank;
-    for (int i = 0; i < MAX_RANK; i++)
-        axes[i] = i;
-    if (has_axes && (count = read_numbers(l, n->in[3], axes, MAX_RANK)) < 0)
-        return false;
-    if (read_numbers(l, n->in[1], pads, 2 * MAX_RANK) != 2 * count)
-        return false;
-    for (int i = 0; i < count; i++) {
-        if (!dim_is_const(axes[i]))
-            return false;
-        dim_t a = axes[i] + (axes[i] < 0 ? p->rank : 0);
-        if (a < 0 || a >= p->rank)
-            return false;
-        p->begin[a] = pads[i], p->end[a] = pads[count + i];
-    }
-    return true;
-}
-
 /* How much of a dim of y a border takes. Where the other end is cut, the cut may reach past x. */
 static dim_t border_size(struct dim_table *t, dim_t pad, dim_t other, dim_t size)
 {
@@ -220,15 +193,12 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
 {
     struct dim_table *t = &l->p->dims;
     struct padding p = {0};
-    struct str mode = attr_str(&n->attrs, "mode", "constant");
     struct value *value = n->nin > 2 ? outer_value(l, n->in[2]) : NULL;
     dim_t from[MAX_RANK], to[MAX_RANK];
     if (!movable(l, n, 0, 0))
         return DECLINED;
     struct value *x = outer_value(l, n->in[0]), *y = n->out[0];
-    if (mode.n != 8 || mode.p[0] != 'c' || !read_padding(l, n, &p) || y->type.rank > MAX_GRID + 2 ||
-        (value && (!has_layout(l, value) || value->type.dtype != y->type.dtype ||
-                   type_count(t, &value->type) != 1))) {
+    if (!padding_is_copied(l, n, &p)) {
         why(l->o, n, "tile.pad",
             "only padding with a constant by amounts known before running has a tile program; it "
             "runs on GpSimd");
@@ -240,6 +210,8 @@ enum lowered lower_pad(struct lowering *l, struct node *n)
         fill_border(l, n, &p, fill, i, false);
         fill_border(l, n, &p, fill, i, true);
     }
+    if (was_written_through(l, x, value_slot(l, y)))
+        return LOWERED;
     struct move m = {.to_slot = value_slot(l, y), .from_slot = value_slot(l, x)};
     dense_steps(t, p.rank, x->type.dims, from);
     dense_steps(t, p.rank, y->type.dims, to);

@@ -3,8 +3,11 @@
 #include "backend/lower/group.h"
 #include "backend/lower/kernels.h"
 #include "backend/lower/numbers.h"
+#include "backend/lower/padding.h"
 #include "backend/lower/plan.h"
 #include "backend/lower/states.h"
+
+#include <string.h>
 
 /* ---- places ---- */
 
@@ -80,11 +83,27 @@ static void place_behind(struct lowering *l, struct value *const *parts, int bef
     s->offset = dim_mul(t, s->offset, s->steps[axis]);
 }
 
+/* The operand of a pad in the result. */
+static bool padded_place(struct lowering *l, const struct node *n, struct part_place *s)
+{
+    struct dim_table *t = &l->p->dims;
+    struct padding p;
+    *s = (struct part_place){.x = n->out[0]};
+    if (!padding_is_copied(l, n, &p) || !padding_only_adds(&p))
+        return false;
+    value_steps(l, s->x, s->steps);
+    for (int i = 0; i < p.rank; i++)
+        s->offset = dim_add(t, s->offset, dim_mul(t, s->steps[i], p.begin[i]));
+    return true;
+}
+
 bool part_of_whole(struct lowering *l, const struct node *n, int i, struct part_place *s)
 {
     int axis;
     if (n->op == OP_slice)
         return slice_place(l, n, s);
+    if (n->op == OP_pad)
+        return padded_place(l, n, s);
     *s = (struct part_place){.x = n->op == OP_concat ? n->out[0] : outer_value(l, n->in[0])};
     if (!part_axis(n, s->x->type.rank, &axis))
         return false;
@@ -115,6 +134,11 @@ static int64_t neighbours(const struct part_place *s, const struct type *t)
     return n;
 }
 
+static bool is_scattered(const struct part_place *s, const struct type *t)
+{
+    return neighbours(s, t) < MIN_RUN;
+}
+
 /* The whole is kept until the part's users have run. */
 static bool worth_keeping(struct lowering *l, const struct part_place *s, const struct value *y)
 {
@@ -136,12 +160,20 @@ static bool elementwise_reads(struct lowering *l, const struct node *parts, stru
     return g.n > 0;
 }
 
+/* One node reads y, all of whose elements are each read once: what is copied for it is copied once. */
+static bool fills_only_user(const struct value *y)
+{
+    const struct node *user = value_only_user(y);
+    const struct type *t = user && user->nout ? &user->out[0]->type : NULL;
+    return t && t->rank == y->type.rank && memcmp(t->dims, y->type.dims, sizeof *t->dims * (size_t)t->rank) == 0;
+}
+
 static bool part_read_through(struct lowering *l, const struct node *n, int i)
 {
     struct value *y = n->out[i];
     struct part_place s;
-    if (!has_layout(l, y) || !part_of_whole(l, n, i, &s) || lies_dense(l, s.steps, y) ||
-        neighbours(&s, &y->type) < MIN_RUN || !worth_keeping(l, &s, y))
+    if (!has_layout(l, y) || !part_of_whole(l, n, i, &s) || lies_dense(l, s.steps, y) || !worth_keeping(l, &s, y) ||
+        (is_scattered(&s, &y->type) && !fills_only_user(y)))
         return false;
     for (const struct use *u = y->uses; u; u = u->next)
         if (!elementwise_reads(l, n, u->node))
@@ -172,22 +204,25 @@ bool is_read_through(struct lowering *l, const struct value *v, struct part_plac
         return false;
     while (n->out[i] != v)
         i++;
-    return part_of_whole(l, n, i, s);
+    bool known = part_of_whole(l, n, i, s);
+    s->scattered = known && is_scattered(s, &v->type);
+    return known;
 }
 
-/* ---- writing operands of concatenations in place ---- */
+/* ---- writing operands of concatenations and pads in place ---- */
 
-/* It is copied part by part (lower_concat). */
+/* It is copied part by part (lower_concat, lower_pad). */
 static bool is_copied(struct lowering *l, const struct node *n)
 {
     bool known = has_layout(l, n->out[0]);
-    for (int i = 0; i < n->nin && known; i++)
+    int parts = n->op == OP_pad ? 1 : n->nin;
+    for (int i = 0; i < parts && known; i++)
         known = has_layout(l, outer_value(l, n->in[i]));
     return known;
 }
 
-/* The concatenation that alone reads v, as it is or shown in another shape. *part: its operand. */
-static struct node *concat_of(const struct value *v, const struct value **part)
+/* The concatenation or pad that alone reads v, as it is or shown in another shape. *part: its operand. */
+static struct node *whole_of(const struct value *v, const struct value **part)
 {
     struct node *n = value_only_user(v);
     *part = v;
@@ -196,13 +231,14 @@ static struct node *concat_of(const struct value *v, const struct value **part)
         *part = n->out[0];
         n = value_only_user(*part);
     }
-    return n && n->op == OP_concat && n->parent == v->def->parent ? n : NULL;
+    bool joins = n && (n->op == OP_concat || (n->op == OP_pad && n->in[0] == *part));
+    return joins && n->parent == v->def->parent ? n : NULL;
 }
 
 bool is_written_through(struct lowering *l, const struct value *v, struct part_place *s)
 {
     const struct value *part;
-    const struct node *n = v->def ? concat_of(v, &part) : NULL;
+    const struct node *n = v->def ? whole_of(v, &part) : NULL;
     int i = 0;
     if (l->m->strict || l->o->opt_level == 0 || !n || decision_of(l, n)->passage != MADE ||
         (n->parent->owner && n->parent->owner->op == OP_fused) || !is_planned(l, &n->out[0]->type) ||
@@ -215,7 +251,7 @@ bool is_written_through(struct lowering *l, const struct value *v, struct part_p
     bool dense = lies_dense(l, s->steps, part);
     if (dense)
         value_steps(l, v, s->steps);
-    return dense || (part == v && neighbours(s, &v->type) >= MIN_RUN);
+    return dense || (part == v && !is_scattered(s, &v->type));
 }
 
 bool was_written_through(struct lowering *l, struct value *part, int whole)

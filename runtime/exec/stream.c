@@ -418,7 +418,9 @@ static bool take_copy(struct stream_maker *m, const struct bound_insn *i, int at
         }
         return true;
     }
-    if (to != i->o[SRC].dtype || (to != DT_F32 && to != DT_I32 && to != DT_U32))
+    const struct operand *src = &i->o[SRC];
+    bool neighbours = src->rank == 0 || src->step[src->rank - 1] == 0 || src->step[src->rank - 1] == 1;
+    if (to != src->dtype || (to != DT_F32 && to != DT_I32 && to != DT_U32) || !neighbours)
         return false;
     if (m) {
         int x = operand_place(m, at, SRC);
