@@ -326,23 +326,40 @@ static struct value *positions_from(struct onnx_node *n, struct value *first, st
     return b_2(n->b, OP_expand, row, b_concat(n->b, (struct value *[]){b_dim(n->b, x, 0), steps}, 2, 0));
 }
 
+/* x (B,S,columns) whose heads are as wide as two rows of the table; how many they are is not known here. */
+static struct value *rotate_counted(struct onnx_node *n, struct value *x, struct value *positions)
+{
+    static const int64_t order[] = {0, 2, 1, 3};
+    dim_t width = dim_mul(&n->b->g->dims, n->in[2]->type.dims[1], 2);
+    if (!b_require(n->b, GUARD_MULTIPLE, x->type.dims[2], width, "columns of 'input' and twice those of 'cos_cache'"))
+        return NULL;
+    struct value *size = b_mul(n->b, b_dim(n->b, n->in[2], 1), b_i64(n->b, 2));
+    struct value *shape[] = {b_dim(n->b, x, 0), b_dim(n->b, x, 1), b_i64(n->b, -1), size};
+    struct value *apart = b_transpose(n->b, b_reshape(n->b, x, b_concat(n->b, shape, 4, 0)), order, 4);
+    apart = rotate(n, apart, n->in[2], n->in[3], positions, 0, attr_int(&n->attrs, "interleaved", 0), 0);
+    return b_reshape_as(n->b, b_transpose(n->b, apart, order, 4), x);
+}
+
 bool lower_rotary_contrib(struct onnx_node *n)
 {
-    int rank, place_rank;
+    int rank, place_rank, table_rank;
     int64_t heads = attr_int(&n->attrs, "num_heads", 0),
             size = attr_int(&n->attrs, "rotary_embedding_dim", 0);
     struct value *x = n->in[0], *positions = n->in[1], *table = n->in[2];
-    if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank))
+    if (!b_rank(n, x, "the operand", &rank) || !b_rank(n, positions, "the positions", &place_rank) ||
+        !b_rank(n, table, "'cos_cache'", &table_rank))
         return false;
-    if (rank == 3 && heads == 0) {
-        dim_t width = x->type.dims[2], half = table->type.rank == 2 ? table->type.dims[1] : -1;
-        if (!dim_is_const(width) || !dim_is_const(half) || half < 1 || width % (2 * half))
-            return NODE_ERROR(
-                n, "attribute 'num_heads' is missing and cannot be told from the shapes");
-        heads = width / (2 * half);
-    }
+    if (table_rank != 2)
+        return NODE_ERROR(n, "'cos_cache' has rank %d, expected 2", table_rank);
     if (place_rank < 2)
         positions = positions_from(n, positions, x, rank == 3 ? 1 : 2);
+    if (rank == 3 && heads == 0 && size)
+        return NODE_ERROR(n, "attribute 'rotary_embedding_dim' is %lld, but 'num_heads' is missing", (long long)size);
+    dim_t width = rank == 3 ? x->type.dims[2] : 0, half = table->type.dims[1];
+    if (dim_is_const(width) && dim_is_const(half) && half > 0 && heads == 0 && width % (2 * half) == 0)
+        heads = width / (2 * half);
+    if (rank == 3 && heads == 0)
+        return b_done(n, rotate_counted(n, x, positions));
     return b_done(n, rotate(n, x, table, n->in[3], positions, heads,
                             attr_int(&n->attrs, "interleaved", 0), size));
 }

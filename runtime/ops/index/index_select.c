@@ -40,9 +40,10 @@ bool eval_compress(struct op_call *c)
     int axis = flat ? 0 : (int)(given < 0 ? given + x->rank : given), rank = flat ? 1 : x->rank;
     memcpy(dims, flat ? flat_dims : x->dims, sizeof *dims * (size_t)rank);
     int64_t n = dims[axis], count = tensor_count(c->in[1]), kept = 0;
-    if (c->in[1]->dtype != DT_BOOL || count > n)
-        return fail(c->env->d, "a condition of %lld elements for size %lld", (long long)count,
-                    (long long)n);
+    if (c->in[1]->dtype != DT_BOOL)
+        return fail(c->env->d, "condition is %s, expected bool", dtype_name(c->in[1]->dtype));
+    if (count > n) /* nothing is there to select, as in ONNX Runtime; the standard says only that it may be shorter */
+        count = n;
     int64_t outer = dims_product(dims, 0, axis), inner = dims_product(dims, axis + 1, rank);
     size_t row = (size_t)inner * dtype_bytes(x->dtype);
     for (int64_t i = 0; i < count; i++)
