@@ -394,6 +394,8 @@ static bool simplify_region(struct graph *g, struct region *r, const struct opti
             v = of_unviewed(g, n, d);
         if (!v && !diag_failed(d))
             v = transpose_of_view(g, n, d);
+        if (!v && !diag_failed(d))
+            v = view_of_elementwise(g, n, d);
         if (!v && diag_failed(d))
             return false;
         if (!v)

@@ -81,6 +81,74 @@ static int dims_without(const struct type *x, const struct type *v, bool *withou
     return k == 0 ? n : -1;
 }
 
+/* Whether v is an image that a convolution made, or elementwise operators of one. */
+static bool is_convolved(const struct value *v)
+{
+    enum { MOST = 8 };
+    for (int steps = 0; v && v->def && steps < MOST; steps++) {
+        const struct node *n = v->def;
+        if (n->op == OP_conv || n->op == OP_conv_transpose)
+            return true;
+        if (!(op_infos[n->op].flags & OPF_ELEMENTWISE))
+            return false;
+        v = n->in[0] && n->in[0]->constant && n->nin > 1 ? n->in[1] : n->in[0];
+    }
+    return false;
+}
+
+/* The constant with a dim of 1 for each that `without` names, of an image of so many dims, behind which it has others;
+ * NULL: it has dims of its own. */
+static struct value *as_image(struct graph *g, const struct value *v, const bool *without, int rank)
+{
+    int64_t dims[MAX_RANK];
+    struct tensor t = *v->constant;
+    int k = t.rank, at = rank;
+    while (k > 0 && at > 0) {
+        at--;
+        dims[at] = without[at] ? 1 : t.dims[--k];
+    }
+    if (k > 0)
+        return NULL;
+    t.rank = rank - at;
+    memcpy(t.dims, dims + at, sizeof *dims * (size_t)t.rank);
+    return constant_new(g, &t, v->name);
+}
+
+struct value *view_of_elementwise(struct graph *g, struct node *n, struct diag *d)
+{
+    struct builder b = builder_before(n, d);
+    struct value *in[MAX_ELEMENTWISE], *x = NULL;
+    bool without[MAX_RANK], same[MAX_RANK];
+    int flags = op_infos[n->op].flags, count = 0;
+    if (!(flags & OPF_ELEMENTWISE) || flags & OPF_IMPURE || n->nin < 1 || n->nin > MAX_ELEMENTWISE || n->nout != 1 ||
+        n->nregions || !is_tensor(n->out[0]) || attr_find(&n->attrs, "axis"))
+        return NULL;
+    for (int i = 0; i < n->nin; i++) {
+        const struct value *v = n->in[i];
+        if (v && v->constant)
+            continue;
+        if (!v || !v->def || !(op_infos[v->def->op].flags & OPF_VIEW) || !is_tensor(v->def->in[0]) ||
+            v->def->in[0]->type.dtype != v->type.dtype || !is_convolved(v->def->in[0]) ||
+            !same_dims(&v->type, &n->out[0]->type))
+            return NULL;
+        in[i] = v->def->in[0];
+        count = dims_without(&in[i]->type, &v->type, x ? same : without);
+        if (count < 1 || (x && !same_dims(&in[i]->type, &x->type)))
+            return NULL;
+        x = in[i];
+    }
+    for (int i = 0; x && i < n->nin; i++)
+        if (n->in[i]->constant && !(in[i] = as_image(g, n->in[i], without, x->type.rank)))
+            return NULL;
+    struct value *y = x ? b_op(&b, n->op, in, n->nin, &n->attrs) : NULL;
+    int64_t axes[MAX_RANK];
+    int naxes = 0;
+    for (int i = 0; y && i < x->type.rank; i++)
+        if (without[i])
+            axes[naxes++] = i;
+    return y && same_dims(&y->type, &x->type) ? b_squeeze(&b, y, axes, naxes) : NULL;
+}
+
 struct value *transpose_of_view(struct graph *g, struct node *n, struct diag *d)
 {
     struct node *t = op_infos[n->op].flags & OPF_VIEW ? made_by(n->in[0], OP_transpose) : NULL;
