@@ -4,7 +4,7 @@
  *
  *   scale = (max(x, 0) - min(x, 0)) / 255, 1 when that is 0
  *   zero  = -min / scale, rounded and clipped to 0..255
- *   y     = x / scale, rounded, + zero, stored with saturation
+ *   y     = quantize_linear(x, scale, zero)
  */
 #include "passes/rewrite.h"
 
@@ -60,12 +60,9 @@ static bool expand(struct rewriter *e, struct node *n)
     low = high ? b_2(&b, OP_min, low, number(e, 0)) : NULL;
     struct value *scale = low ? scale_of(e, n, low, high) : NULL;
     struct value *zero = scale ? zero_of(e, n, low, scale) : NULL;
-    struct value *y = zero ? b_div(&b, n->in[0], scale) : NULL;
-    y = y ? b_1(&b, OP_round, y) : NULL;
-    y = y ? b_add(&b, y, zero) : NULL;
-    y = stored(e, n, y);
-    zero = y ? stored(e, n, zero) : NULL;
-    if (!zero)
+    zero = zero ? stored(e, n, zero) : NULL;
+    struct value *y = zero ? b_op(&b, OP_quantize_linear, (struct value *[]){n->in[0], scale, zero}, 3, NULL) : NULL;
+    if (!y)
         return false;
     struct value *results[] = {y, scale, zero};
     for (int i = 0; i < n->nout; i++) {

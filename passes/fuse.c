@@ -33,10 +33,12 @@ static bool single(const struct value *v)
     return v && v->constant && tensor_count(v->constant) == 1;
 }
 
-static bool is_quantization(const struct node *n)
+static bool is_quantization(const struct options *o, const struct node *n)
 {
     int data = n->op == OP_quantize_linear ? n->out[0]->type.dtype : n->in[0]->type.dtype;
     int real = n->op == OP_quantize_linear ? n->in[0]->type.dtype : n->out[0]->type.dtype;
+    if (!o->strict_target && is_quantized_by_one(n))
+        return true;
     return real == DT_F32 && quantised_type(data) && single(n->in[1]) &&
            n->in[1]->type.dtype == DT_F32 && (n->nin < 3 || !n->in[2] || single(n->in[2])) &&
            (data != DT_I32 || n->op == OP_dequantize_linear) && !attr_find(&n->attrs, "precision");
@@ -46,7 +48,7 @@ static bool is_quantization(const struct node *n)
 static bool is_elementwise(const struct options *o, const struct node *n)
 {
     if (n->op == OP_quantize_linear || n->op == OP_dequantize_linear)
-        return is_quantization(n);
+        return is_quantization(o, n);
     if (!o->strict_target && is_word_bitcast(n))
         return true;
     if (!(op_infos[n->op].flags & OPF_ELEMENTWISE) || n->nout != 1)

@@ -15,9 +15,10 @@ struct value *of_unviewed(struct graph *g, struct node *n, struct diag *d);
  * read in place. NULL where n is of another form, or after a failure. */
 struct value *transpose_of_view(struct graph *g, struct node *n, struct diag *d);
 
-/* An elementwise operator of what an image without some dims of 1 is, the image made by a convolution: as exporters write
- * convolutions of signals, bias and activation behind the view. n computed on the image, as part of one kernel with the
- * convolution, and viewed; other operands are constants. NULL where n is of another form, or after a failure. */
+/* An elementwise operator of what an image without some dims of 1 is, the image made by a convolution: as exporters
+ * write convolutions of signals, bias and activation behind the view. n computed on the image, as part of one kernel
+ * with the convolution, and viewed; other operands are constants. NULL where n is of another form, or after a
+ * failure. */
 struct value *view_of_elementwise(struct graph *g, struct node *n, struct diag *d);
 
 #endif

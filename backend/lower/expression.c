@@ -65,12 +65,14 @@ static bool is_8bit(int dtype)
     return dtype == DT_U8 || dtype == DT_I8;
 }
 
-/* One scale and one zero point, known when compiling. */
+/* One scale and one zero point; of what is dequantised, and on strict targets, known when compiling. */
 static bool quantization_possible(struct lowering *l, const struct node *n)
 {
     bool quantize = n->op == OP_quantize_linear;
     float unused;
     int from = n->in[0]->type.dtype, to = n->out[0]->type.dtype;
+    if (!l->m->strict && is_quantized_by_one(n))
+        return true;
     if (n->in[1]->type.dtype != DT_F32 || !scalar_of(l, n->in[1], &unused) ||
         (n->nin > 2 && n->in[2] && !scalar_of(l, n->in[2], &unused)) ||
         attr_find(&n->attrs, "precision"))
@@ -492,15 +494,28 @@ static float zero_point(const struct expression *e, const struct node *n)
 /* Rounds, adds the zero point, and saturates when the result is stored. */
 static void emit_quantize(struct expression *e, const struct node *n, int at, int first)
 {
-    float scale = scale_of(e, n), zero = zero_point(e, n);
+    float scale = scale_of(e, n), zero = zero_point(e, n), unused;
+    bool computed = !scalar_of(e->g->l, n->in[1], &unused) ||
+                    (n->nin > 2 && n->in[2] && !scalar_of(e->g->l, n->in[2], &unused));
     bool is_signed = dtype_class(n->out[0]->type.dtype) == DTC_SINT; /* NaN is not 0 there */
     enum op f = zero == 0 && !is_signed ? OP_identity : OP_round_shift;
     struct linear_form x = {.src = n->in[0], .factor = 1};
-    if (scale == 1)
+    if (scale == 1 && !computed)
         x = linear_of(e, n->in[0], first);
     struct ap src = operand(e, x.src), bias = x.bias ? operand(e, x.bias) : ap_absent();
     struct ap by = x.scale ? operand(e, x.scale) : ap_absent();
+    if (computed)
+        by = operand(e, n->in[1]), bias = operand(e, n->in[2]);
     struct ap dst = destination(e, n->out[0], at, first);
+    if (computed) {
+        emit_tensor_alu(e->k, (struct tensor_alu){.dst = dst,
+                                                  .src = src,
+                                                  .a = by,
+                                                  .b = bias,
+                                                  .op0 = OP_div,
+                                                  .op1 = OP_round_shift});
+        return;
+    }
     if (scale == 1) {
         emit_activation(e->k, (struct activation){.dst = dst,
                                                   .src = src,

@@ -441,6 +441,11 @@ static void add_affine_of(struct used *u, const struct insn *n, const struct ins
     _Static_assert(AP(activation, src) == AP(tensor_scalar, src) && AP(activation, dst) == AP(tensor_scalar, dst), "");
     if (takes && f->forms & FORM_AFFINE && whole) /* affine_operands (exec/engine.c) */
         add_affine(u, from, to, n->op == INSN_activation);
+    if (n->op != INSN_tensor_alu || n->func[FUNC(tensor_alu, op1)] != OP_round_shift)
+        return;
+    add_function(u, OP_add, false, false);
+    if (whole)
+        add_affine(u, from, to, false);
 }
 
 /* Names of forms that bound instructions take. */

@@ -38,3 +38,23 @@ bool is_word_bitcast(const struct node *n)
 {
     return n->op == OP_bitcast && is_word(n->in[0]->type.dtype) && is_word(n->out[0]->type.dtype);
 }
+
+static bool is_one_element(const struct value *v, int dtype)
+{
+    if (!is_tensor(v) || v->type.rank < 0 || v->type.dtype != dtype)
+        return false;
+    for (int i = 0; i < v->type.rank; i++)
+        if (v->type.dims[i] != 1)
+            return false;
+    return true;
+}
+
+bool is_quantized_by_one(const struct node *n)
+{
+    int to = n->out[0]->type.dtype;
+    return n->op == OP_quantize_linear && (to == DT_U8 || to == DT_I8) && is_tensor(n->in[0]) &&
+           n->in[0]->type.dtype == DT_F32 && n->in[0]->type.rank >= n->in[1]->type.rank && n->nin > 2 &&
+           is_one_element(n->in[1], DT_F32) && is_one_element(n->in[2], to) &&
+           n->in[2]->type.rank <= n->in[0]->type.rank && !attr_find(&n->attrs, "precision") &&
+           attr_int(&n->attrs, "block_size", 0) == 0;
+}

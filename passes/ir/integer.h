@@ -13,5 +13,7 @@
 bool is_integer_elementwise(const struct node *n);
 /* Whether n shows words of 32 bits, floats or integers, as the other type. */
 bool is_word_bitcast(const struct node *n);
+/* Whether n rounds FP32 to 8 bits by one scale and one zero point, which may be computed when the model runs. */
+bool is_quantized_by_one(const struct node *n);
 
 #endif

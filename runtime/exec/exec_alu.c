@@ -4,16 +4,21 @@
  */
 #include "runtime/exec/integer.h"
 
+#include "neff/base/use.h"
 #include "runtime/ops/common/elementwise.h"
 
 #include <math.h>
 
 enum { DST = AP(tensor_alu, dst), SRC = AP(tensor_alu, src), REDUCED = AP(tensor_alu, reduced) };
+enum { SCALE = AP(tensor_alu, a), ZERO = AP(tensor_alu, b) }; /* of a quantisation */
+_Static_assert((int)DST == AP(activation, dst) && (int)SRC == AP(activation, src), "affine operands");
 
 struct two_alu {
     struct alu f[2];
     bool one; /* the second operation is none */
     bool multiply_add;
+    bool shifts;   /* round_shift by b: what it gives is added */
+    bool affine;   /* rounds src / a, adds b, and saturates */
     bool integers; /* operations of bits */
     enum op bits[2];
     bool swap[2];
@@ -46,6 +51,20 @@ static bool prepare_bits(struct binding *b, struct bound_insn *i, struct two_alu
     return true;
 }
 
+/* One scale for all rows, or one for each, and a zero point of 8 bits, so that sums are whole numbers in any order. */
+static bool quantises(const struct bound_insn *i)
+{
+    const struct operand *zero = &i->o[ZERO];
+    if (i->func[FUNC(tensor_alu, op0)] != OP_div || i->imm[IMM(tensor_alu, reverse0)].base || !i->o[SCALE].mem ||
+        !tile_operand(i, SCALE) || i->o[SRC].dtype != DT_F32 || i->o[REDUCED].mem || !affine_operands(i) ||
+        (zero->dtype != DT_U8 && zero->dtype != DT_I8))
+        return false;
+    for (int d = 0; d < i->shape.rank; d++)
+        if (zero->step[d] || (d + 1 == i->shape.rank && i->o[SCALE].step[d]))
+            return false;
+    return true;
+}
+
 bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct insn *insn)
 {
     struct two_alu *t = ARENA_NEW(b->arena, struct two_alu);
@@ -60,6 +79,8 @@ bool prepare_tensor_alu(struct binding *b, struct bound_insn *i, const struct in
         if (!alu_find(&t->f[n], i->func[n], i->imm[n].base != 0, i->flt[n], 0, b->d))
             return false;
     t->multiply_add = op0 == OP_mul && op1 == OP_add;
+    t->shifts = op1 == OP_round_shift && i->o[ZERO].mem;
+    t->affine = t->shifts && quantises(i);
     t->reduce = alu_reduce(i->func[FUNC(tensor_alu, reduce)]);
     bool reduces = t->reduce == REDUCE_sum || t->reduce == REDUCE_prod || t->reduce == REDUCE_max ||
                    t->reduce == REDUCE_min;
@@ -91,7 +112,20 @@ static void compute(const struct worker *me, const struct two_alu *t, struct out
     } else { /* b may lie where y does */
         alu_run(me, &t->f[0], (struct out_row){between, 1}, x, a, n);
         alu_run(me, &t->f[1], y, (struct in_row){between, 1}, b, n);
+        if (t->shifts)
+            me->k->binary[BINARY_add](y, (struct in_row){y.at, y.step}, b, (size_t)n);
     }
+}
+
+static void alu_affine(struct worker *me, const struct bound_insn *i, char *const *p, const int64_t *count)
+{
+    const struct operand *zero = &i->o[ZERO];
+    int last = i->shape.rank - 1;
+    struct affine_tile t = affine_at(i, p, count);
+    t.form = AFFINE_DIVIDE;
+    t.scale = (struct in_tile){(const float *)p[SCALE], 0, last ? i->o[SCALE].step[last - 1] : 0};
+    t.zero = zero->dtype == DT_U8 ? *(const uint8_t *)p[ZERO] : *(const int8_t *)p[ZERO];
+    me->k->affine(&t);
 }
 
 static float combine(enum kernel_reduce f, float a, float x)
@@ -185,5 +219,8 @@ static void bits_row(struct worker *me, const struct bound_insn *i, char *const 
 void exec_tensor_alu(struct worker *me, const struct bound_insn *i)
 {
     const struct two_alu *t = i->prepared;
-    run_rows(me, i, t->integers ? bits_row : alu_row);
+    if (USED(KERNEL_affine) && t->affine)
+        run_affine(me, i, alu_affine);
+    else
+        run_rows(me, i, t->integers ? bits_row : alu_row);
 }

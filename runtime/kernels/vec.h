@@ -520,6 +520,16 @@ INLINE void store_u8(void *p, vi x)
 {
     _mm_storeu_si128(p, _mm512_cvtepi32_epi8((__m512i)x));
 }
+/* Four vectors rounded, plus zero, saturated: packing interleaves their quarters, a last
+ * permutation puts them in order. */
+INLINE __m512i pack_rounded(const __m512i *whole, __m512i zero, bool is_signed)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(whole[0], whole[1]), zero);
+    __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(whole[2], whole[3]), zero);
+    __m512i bytes = is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    return _mm512_permutexvar_epi32(order, bytes);
+}
 #elif LANES == 8
 INLINE vu load_u16(const uint16_t *p)
 {

@@ -210,6 +210,18 @@ static void test_alu_rounds_once(void **test)
         assert_true(bf16_to_f32(y[i]) == x[i]);
 }
 
+/* A zero point that is no byte is added to what is rounded, step by step. */
+static void test_alu_shifts(void **test)
+{
+    float x[4] = {1.25f, -3.75f, 5, 100}, scale[1] = {2.5f}, zero[1] = {0.5f}, y[4];
+    struct insn_bench b = {"tensor_alu",
+                      .t = {WRITE("dst", "f32", 1, 4, y), READ("src", "f32", 1, 4, x),
+                            READ("a", "f32", 1, 1, scale), READ("b", "f32", 1, 1, zero)},
+                      .function = {{"op0", "div"}, {"op1", "round_shift"}}};
+    run(&b);
+    same_floats("dst", y, (float[]){0.5f, -1.5f, 2.5f, 40.5f}, 4); /* halves to even */
+}
+
 static void test_alu_bits(void **test)
 {
     uint32_t x[6] = {0, 1, 0x80000000u, 0xffffffffu, 0x7f800001u, 12345}, y[6], mask = 0x7f800001u;
@@ -765,7 +777,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alu_vectors),
         cmocka_unit_test(test_alu_rounds_once),
-        cmocka_unit_test(test_alu_bits),
+        cmocka_unit_test(test_alu_shifts), cmocka_unit_test(test_alu_bits),
         cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_wide_predicates),
         cmocka_unit_test(test_scan),
