@@ -9,10 +9,12 @@
 #include "neff/isa/machine.h"
 
 struct conv_size {
-    double high, wide; /* output pixels; CONV_SUPPOSED_SIDE where they are not known */
+    double high, wide; /* output pixels; where they are not known, those of supposed images */
     int64_t channels, out_channels;
 };
-#define CONV_SUPPOSED_SIDE 56
+/* An image of which only running tells the size: its side, and at most so many pixels a side within a network. */
+#define CONV_SUPPOSED_IMAGE 320
+#define CONV_SUPPOSED_SIDE  56
 
 struct conv_way {
     int size;  /* of a tile, 2 or 4; 0: a direct sum */

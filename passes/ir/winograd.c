@@ -10,6 +10,23 @@ static bool all_are_one(const struct node *n, const char *attr)
     return true;
 }
 
+/* Pixels along d: known, or those of images of CONV_SUPPOSED_IMAGE a side. Deep in a network few are left of any image,
+ * and filters are larger than what they save. */
+static double supposed(const struct node *n, dim_t d)
+{
+    struct graph *g = n->parent->graph;
+    const struct dim_table *t = &g->dims;
+    if (dim_is_const(d))
+        return (double)d;
+    int64_t *values = ARENA_ARRAY(&g->arena, int64_t, t->nsymbols);
+    for (int s = 0; s < t->nsymbols; s++) {
+        int64_t size = t->symbols[s].size, max = t->symbols[s].max;
+        values[s] = size ? size : max && max < CONV_SUPPOSED_IMAGE ? max : CONV_SUPPOSED_IMAGE;
+    }
+    int64_t v = dim_eval(t, values, d);
+    return v < 1 || v > CONV_SUPPOSED_SIDE ? CONV_SUPPOSED_SIDE : (double)v;
+}
+
 bool winograd_can(const struct node *n, struct conv_size *size)
 {
     const struct value *w = n->op == OP_conv ? n->in[1] : NULL;
@@ -19,9 +36,6 @@ bool winograd_can(const struct node *n, struct conv_size *size)
         attr_int(&n->attrs, "group", 1) != 1 || !all_are_one(n, "strides") ||
         !all_are_one(n, "dilations") || !all_are_one(n, "lhs_dilation"))
         return false;
-    bool known = dim_is_const(y->dims[1]) && dim_is_const(y->dims[2]);
-    *size = (struct conv_size){known ? (double)y->dims[1] : CONV_SUPPOSED_SIDE,
-                               known ? (double)y->dims[2] : CONV_SUPPOSED_SIDE, w->type.dims[1],
-                               w->type.dims[0]};
+    *size = (struct conv_size){supposed(n, y->dims[1]), supposed(n, y->dims[2]), w->type.dims[1], w->type.dims[0]};
     return true;
 }

@@ -24,6 +24,21 @@ END
 "$xcc" called.xir -q --explain -o m.neff 2>said
 grep -q "^  called  *1  det, by its plain routine: determinant" said || failed "calls are told: $(cat said)"
 
+# Images of sizes that only running tells: where few pixels are left of any, filters are not made so much larger.
+image() {
+    awk -v s="$1" 'BEGIN {
+        print "graph \"deep\" symbols(height, width) (%0 \"x\": f32[1,64,height,width]) {"
+        printf "  %%c0 = const f32[64,64,3,3] {0.5"
+        for (i = 1; i < 64 * 64 * 9; i++) printf ", %d", i % 5
+        printf "}\n  %%1 = max_pool(%%0) {kernel_shape=[%d, %d], strides=[%d, %d]}\n", s, s, s, s
+        print "  %2 = conv(%1, %c0) {pads=[1, 1, 1, 1]}\n  return(%2)\n} outputs(\"y\")" }' >image.xir
+    "$xcc" image.xir -q --auto-cast none --explain -o m.neff 2>said
+}
+image 4
+grep -q "^  Winograd  *1  F(4x4,3x3)" said || failed "a large image: $(cat said)"
+image 32
+grep -q "^  Winograd  *1  F(2x2,3x3)" said || failed "a small image: $(cat said)"
+
 # What passes do to loops before leaves them such as is recognised.
 "$xcc" "$source/test/hlo_exec/jax_threefry_sizes/module.hlo" -q --auto-cast none --explain -o m.neff 2>said
 grep -q "^  recognised  *4  the loop is the 20 rounds of Threefry-2x32" said || failed "random numbers: $(cat said)"
