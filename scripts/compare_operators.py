@@ -4,10 +4,11 @@
     scripts/compare_operators.py OUT [--xcc build/frontend/xcc] [--only REGEX] [--keep] [--levels 2,0,trn2]
 
 operator_cases.py is the table of cases; operator_cases_microsoft.py has those of com.microsoft, for which onnxruntime
-alone decides, also what is to be refused. Each is tried at every version of its operator that admits it (the checker
-of ONNX decides), as a model whose operands are inputs, one whose later operands are constants, and one without
-static shapes. Where the two references disagree, DECISIONS says which of them follows the text of the standard;
-a case without a decision is reported if xcc agrees with neither. Needs onnx, onnxruntime and ml_dtypes; only to test.
+alone decides, also what is to be refused. --random COUNT draws from operator_cases_random.py instead, which combines
+parameters that the tables keep apart; --seed draws other values. Each is tried at every version of its operator that
+admits it (the checker of ONNX decides), as a model whose operands are inputs, one whose later operands are constants,
+and one without static shapes. Where the two references disagree, DECISIONS says which of them follows the text of the
+standard; a case without a decision is reported if xcc agrees with neither. Needs onnx, onnxruntime and ml_dtypes; only to test.
 """
 import argparse, collections, ctypes, json, multiprocessing, os, re, shutil, subprocess, sys, warnings
 import ml_dtypes, numpy as np, onnx, onnxruntime as ort
@@ -341,14 +342,17 @@ def main():
     p.add_argument("--levels", default="2,0")
     p.add_argument("--every", type=int, default=1, help="use one case in N")
     p.add_argument("--phase", type=int, default=0, help="which one of the N")
+    p.add_argument("--random", type=int, metavar="COUNT", help="that many of operator_cases_random.py instead")
+    p.add_argument("--seed", type=int, default=0)
     p.add_argument("--keep", action="store_true", help="use the cases that are in OUT")
     a = p.parse_args()
     stats = collections.Counter()
     if not a.keep:
-        import operator_cases, operator_cases_microsoft
+        import operator_cases, operator_cases_microsoft, operator_cases_random
         shutil.rmtree(a.out, ignore_errors=True)
         os.makedirs(a.out)
-        cases = [*operator_cases.cases(a.only), *operator_cases_microsoft.cases(a.only)]
+        cases = [*operator_cases.cases(a.only, a.seed), *operator_cases_microsoft.cases(a.only, a.seed)] if a.random is None else \
+            [*operator_cases_random.cases(a.only, a.random, a.seed)]
         generate(cases, a.every, a.phase, a.out, stats)
     names, failures = run_xcc(a.xcc, a.out, a.levels.split(","))
     total, failed = collections.Counter(), collections.Counter()

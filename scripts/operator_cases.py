@@ -1038,13 +1038,13 @@ from operator_cases_ml import classical  # noqa: E402
 FAMILIES = [unary, binary, views, linear, convolution, pooling, normalization, reduction, resize, indexing, padding, quantization, recurrent, attention, control, sequences, text, signal, late, classical]
 
 
-def cases(pattern=""):
-    """those whose family:operator matches"""
+def cases(pattern="", seed=0):
+    """those whose family:operator matches; another seed draws other values, and what parameters are drawn"""
     global rng
     import operator_cases_ml
     import re
     for family in FAMILIES:
-        rng = operator_cases_ml.rng = np.random.default_rng(zlib.crc32(family.__name__.encode()))
+        rng = operator_cases_ml.rng = np.random.default_rng(zlib.crc32(family.__name__.encode()) + seed)
         for c in family():
             if re.search(pattern, family.__name__ + ":" + c.op):
                 yield c

@@ -487,12 +487,12 @@ def alignments():
 FAMILIES = [alignments, words, quantised, gates, fused, attentions, sparse, experts, routers, streams, positions, decoders, ragged, others]
 
 
-def cases(pattern=""):
-    """those whose family:operator matches"""
+def cases(pattern="", seed=0):
+    """those whose family:operator matches; another seed draws other values, and what parameters are drawn"""
     global rng
     import re
     for family in FAMILIES:
-        rng = np.random.default_rng(zlib.crc32(family.__name__.encode()))
+        rng = np.random.default_rng(zlib.crc32(family.__name__.encode()) + seed)
         for c in family():
             if re.search(pattern, family.__name__ + ":" + c.op):
                 yield c

@@ -1,7 +1,8 @@
 /*
  * Programs of archives, field by field: what instructions touch, count, clip and wait for; indices and bounds of
  * gathers and scatters; tiles, grids; calls' operators, operands and attributes; slots, views, states, guards; the
- * contents of constants. The archive around them is written anew, so that it is whole and of the right hash.
+ * contents of constants; code of the user's own. The archive around them is written anew, so that it is whole and of
+ * the right hash.
  */
 #include "neff/archive/archive.h"
 #include "test/fuzz/mutate.h"
@@ -272,7 +273,10 @@ static void mutate_slot(struct change *c)
         mutate_dim(c, &s->high);
         break;
     case 2:
-        s->is_output = !s->is_output;
+        if (below(c, 2))
+            s->is_output = !s->is_output;
+        else
+            s->donated = !s->donated;
         break;
     case 3:
         s->base = (int32_t)below(c, c->p->nslots);
@@ -304,8 +308,14 @@ static void mutate_attr(struct change *c, struct attr *a)
         a->ints = list;
         break;
     }
-    case ATTR_STR:
-        a->s.n = below(c, (int64_t)a->s.n + 1);
+    case ATTR_STR: /* a word: shorter, or another letter */
+        if (a->s.n && below(c, 2)) {
+            char *text = arena_copy(&c->p->arena, a->s.p, a->s.n);
+            text[below(c, (int64_t)a->s.n)] = (char)mutate_below(c->seed, 256);
+            a->s.p = text;
+        } else {
+            a->s.n = below(c, (int64_t)a->s.n + 1);
+        }
         break;
     case ATTR_TYPE: {
         struct type *t = arena_copy(&c->p->arena, a->type, sizeof *t);
@@ -371,6 +381,10 @@ static void mutate_region(struct change *c)
     size_t what = below(c, 5);
     if (what == 0 && r->nparams)
         r->params[below(c, r->nparams)] = slot;
+    else if (what == 1 && r->nparams > 1 && below(c, 2)) /* one fewer than a loop gives */
+        r->nparams--;
+    else if (what == 1 && r->nresults > 1 && below(c, 4) == 0)
+        r->nresults--;
     else if (what == 1 && r->nresults)
         r->results[below(c, r->nresults)] = slot;
     else if (what == 2)
@@ -398,6 +412,35 @@ static void mutate_guard(struct change *c)
         g->region = (int32_t)below(c, c->p->nregions);
     else
         mutate_dim(c, below(c, 2) ? &g->a : &g->b);
+}
+
+/* Code of the user's own: what is said of it, and the object itself, which nobody allowed to run. */
+static void mutate_library(struct change *c)
+{
+    static const char *const names[] = {"", "..", "/etc/passwd", "a/b.so", "lib.so"};
+    struct program_library *l = c->p->nlibraries ? &c->p->libraries[below(c, c->p->nlibraries)] : NULL;
+    if (!l)
+        return;
+    switch (below(c, 5)) {
+    case 0:
+        l->name = names[below(c, sizeof names / sizeof *names)];
+        break;
+    case 1:
+        l->hash = c->p->libraries[below(c, c->p->nlibraries)].hash;
+        break;
+    case 2:
+        l->abi = (int)(int32_t)number(c, l->abi);
+        break;
+    case 3:
+        l->size = below(c, (int64_t)l->size + 1);
+        break;
+    default:
+        if (l->data && l->size) {
+            uint8_t *data = arena_copy(&c->p->arena, l->data, l->size);
+            data[below(c, (int64_t)(l->size < 128 || below(c, 2) ? l->size : 128))] ^= (uint8_t)(1 << below(c, 8));
+            l->data = data;
+        }
+    }
 }
 
 static void mutate_state(struct change *c)
@@ -460,7 +503,7 @@ static void mutate_once(struct change *c)
 {
     static void (*const parts[])(struct change *) = {
         mutate_kernel, mutate_kernel, mutate_kernel, mutate_kernel, mutate_slot,  mutate_slot,       mutate_call,
-        mutate_call,   mutate_region, mutate_guard,  mutate_state,  mutate_state, mutate_expression,
+        mutate_call,   mutate_region, mutate_guard,  mutate_state,  mutate_state, mutate_expression, mutate_library,
     };
     parts[below(c, sizeof parts / sizeof *parts)](c);
 }
