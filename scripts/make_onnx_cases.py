@@ -591,3 +591,7 @@ case('RNN_steps_0',[h.make_node('RNN',['x','w','r','','','i'],['y','h'],hidden_s
 for name,positions in (('first',['one']),('rows',['b','s'])): # the number of heads follows from the table, which is open too
     written('rot_open_'+name,[M('RotaryEmbedding',['x','p','c','s'],['y'],interleaved=int(name=='rows'))],[vi('x',T.FLOAT,['b','s','w']),vi('p',T.INT64,positions),vi('c',T.FLOAT,['m','k']),vi('s',T.FLOAT,['m','k'])],[vi('y',T.FLOAT,None)],
             {'x':f32(2,3,18),'p':np.array([4]) if name=='first' else rng.integers(0,9,(2,3)),'c':f32(9,3),'s':f32(9,3)},MS)
+# Several elements side by side stay as they are, behind the axis that is padded: each hole has the value as often.
+grown={'b':np.zeros((3,2,4),bool),'c':u8(3,2,4),'d':f32(3,1,2).astype(np.float16),'e':u8(2,3,16).astype(np.int8),'f':f32(2,3,2)}
+case('Pad_values_side_by_side',[h.make_node('Pad',[k,'p',k+'v','a'],[k+'y']) for k in grown],
+     {**grown,'p':np.array([2,1]),'a':np.array([1]),**{k+'v':np.array(1,v.dtype) for k,v in grown.items()}},[k+'y' for k in grown])

@@ -32,6 +32,7 @@ struct mapped {
     int last;              /* the innermost axis whose indices do not all stay: behind it are whole runs */
     int64_t first, end;    /* the longest row of neighbours along it */
     bool holes;            /* some of its indices have none */
+    _Alignas(16) char hole[16]; /* what one of them gets, where that is no longer: the value as often as it fits */
 };
 
 /* Elements from..to of a row, one by one. */
@@ -44,7 +45,7 @@ static void move_elements(const struct mapped *p, char *to, const char *x, int64
         for (int64_t i = from; i < end && !p->holes; i++)                                                              \
             ((T *)to)[i] = *(const T *)(x + map[i] * bytes);                                                           \
         for (int64_t i = from; i < end && p->holes; i++)                                                               \
-            ((T *)to)[i] = *(const T *)(map[i] < 0 ? (const char *)p->value : x + map[i] * bytes);                     \
+            ((T *)to)[i] = *(const T *)(map[i] < 0 ? p->hole : x + map[i] * bytes);                                    \
         return;
         TYPED_SIZES(MOVE)
 #undef MOVE
@@ -124,5 +125,7 @@ void maps_move(struct tensor *z, const struct tensor *x, const struct maps *m, c
     for (int i = z->rank - 1; i >= 0; each *= (size_t)z->dims[i--])
         p.each[i] = each;
     find_run(&p, stride[p.last]);
+    if (p.holes && p.each[p.last] <= sizeof p.hole)
+        fill_run(p.hole, value, (int64_t)(p.each[p.last] / p.bytes), p.bytes);
     move_axis(&p, 0, z->data, x->data);
 }
