@@ -1,7 +1,8 @@
 /*
  * Elementwise instructions that follow each other on the same elements run together, block by block of a few
  * vectors (kernels.h: stream): what one computes is in the first cache when the next reads it, and memory is
- * read while others compute. The same bits: elements do not depend on each other.
+ * read while others compute. The same bits: elements do not depend on each other. Short rows, as
+ * channels that come last make, are joined where they are neighbours or the same.
  *
  * Tiles that nothing but the instructions touches are one block long, apart from the memory that they may share with
  * others. Booleans are masks of words between instructions; those in memory become masks where they are read, and
@@ -43,6 +44,8 @@ struct stream {
     struct stream_op *ops;
     struct stream_place *places;
     uint8_t move[STREAM_PLACES]; /* as the kernel takes them */
+    int64_t row[STREAM_PLACES];
+    bool by_rows; /* the kernel takes all rows of the dim before the last at once */
     struct bound_insn *insns; /* as they stand */
 };
 
@@ -91,7 +94,8 @@ struct stream_walk { /* over the rows of an instance */
     _Alignas(64) float values[STREAM_PLACES][STREAM_BLOCK]; /* of places that do not move: of one value, or inside */
 };
 
-static void run_row(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t n, bool first, bool again)
+static void run_rows_of(struct worker *me, const struct stream *s, struct stream_walk *w, int64_t rows, int64_t n,
+                        bool first, bool again)
 {
     for (int k = 0; k < s->nplaces; k++) {
         const struct stream_place *p = &s->places[k];
@@ -101,15 +105,15 @@ static void run_row(struct worker *me, const struct stream *s, struct stream_wal
         if (first || !p->steady)
             me->k->copy(w->values[k], sizeof(float), w->row[k], 0, STREAM_BLOCK, sizeof(float));
     }
-    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move, again}, w->start,
-                  (size_t)n);
+    me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move, s->row, again}, w->start,
+                  (size_t)rows, (size_t)n);
 }
 
 void exec_stream(struct worker *me, const struct bound_insn *i)
 {
     const struct stream *s = i->prepared;
     int64_t count[MAX_AP_RANK], at[MAX_AP_RANK] = {0};
-    int last = s->shape.rank - 1, d;
+    int last = s->shape.rank - 1, outer = last - s->by_rows, d;
     struct stream_walk w;
     if (!shape_now(me, &s->shape, count))
         return;
@@ -123,9 +127,9 @@ void exec_stream(struct worker *me, const struct bound_insn *i)
     }
     bool first = true;
     do {
-        run_row(me, s, &w, count[last], first, overlap == APART);
+        run_rows_of(me, s, &w, s->by_rows ? count[outer] : 1, count[last], first, overlap == APART);
         first = false;
-        for (d = last - 1; d >= 0; d--) {
+        for (d = outer - 1; d >= 0; d--) {
             bool more = ++at[d] < count[d];
             for (int k = 0; k < s->nplaces; k++)
                 if (!s->places[k].inside)
@@ -533,6 +537,30 @@ static bool make_places(struct stream_maker *m, struct stream *s)
     return true;
 }
 
+/* Whether each row of a result is written apart, and what does not move from element to element is the same in all
+ * rows. */
+static bool joins_rows(struct stream *s)
+{
+    int last = s->shape.rank - 1;
+    struct stream_run r = {.places = (size_t)s->nplaces, .move = s->move, .row = s->row};
+    for (int k = 0; k < s->nplaces; k++) {
+        const struct stream_place *p = &s->places[k];
+        int64_t row = p->inside || p->number ? 0 : p->step[last - 1];
+        if ((row && !p->move) || (p->written && !p->inside && !row))
+            return false;
+        s->row[k] = row;
+    }
+    return stream_joins(&r, (size_t)s->shape.count[last]);
+}
+
+/* Whether rows are short, but fill blocks, and are long together. */
+static bool could_join(const struct binder *b, const struct shape *s)
+{
+    enum { LONG = 2048, FEWEST = 8 };
+    int64_t n = s->count[s->rank - 1];
+    return s->rank > 1 && n >= FEWEST && stream_unit(b->lanes) % n == 0 && s->count[s->rank - 2] >= LONG / n;
+}
+
 /* Bytes of memory that the launch goes through, for each operation; MIN_WORK at most. */
 static int64_t work_streamed(const struct binder *b, const struct stream *s, int operations)
 {
@@ -652,7 +680,8 @@ static void finish(struct stream_maker *m)
     struct stream *s = ARENA_NEW(b->a, struct stream);
     s->nplaces = m->nplaces, s->ninsns = n;
     merge_shape(b, &m->shape, o, all, &s->shape);
-    if (s->shape.count[s->shape.rank - 1] < SHORTEST || !make_places(m, s) ||
+    s->by_rows = s->shape.count[s->shape.rank - 1] < SHORTEST;
+    if ((s->by_rows && !could_join(b, &s->shape)) || !make_places(m, s) || (s->by_rows && !joins_rows(s)) ||
         work_streamed(b, s, m->count) < MIN_WORK)
         return;
     s->count = leave_masks(m->op, m->count, s);

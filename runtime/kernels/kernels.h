@@ -447,8 +447,8 @@ struct kernel_table {
 
     void (*affine)(const struct affine_tile *t);
 
-    /* Operations on n elements of places that begin at `start`. */
-    void (*stream)(const struct stream_run *s, char *const *start, size_t n);
+    /* Operations on rows of n elements of places that begin at `start`. */
+    void (*stream)(const struct stream_run *s, char *const *start, size_t rows, size_t n);
 
     float (*reduce[REDUCE_COUNT])(struct in_row x, size_t n);
     /* y[r] = the same of each of many rows of n neighbours, `pitch` apart. */

@@ -11,6 +11,11 @@
 
 /* The longest block of a variant. A block is a few vectors: what an operation makes stays in registers for the next. */
 enum { STREAM_BLOCK = 128, STREAM_PLACES = 32, STREAM_OPS = 48 };
+/* Blocks of a variant with vectors of so many lanes are a multiple of it. */
+static inline int stream_unit(int lanes)
+{
+    return lanes > 4 ? 8 * lanes : 16;
+}
 
 #define STREAM_OPERATIONS                                                                          \
     STREAM_TERNARY(multiply_add) /* a * b + c, one rounding in fma variants */                     \
@@ -83,7 +88,17 @@ struct stream_run {
     const struct stream_op *ops;
     size_t count, places;
     const uint8_t *move; /* of each place; masks are stored as booleans where it is 1 */
+    const int64_t *row;  /* bytes between rows of each place; 0 where it does not move from element to element */
     bool again;          /* no result lies where an operand does: elements may be computed twice */
 };
+
+/* Whether rows of n elements are neighbours, or the same for all rows and of words. */
+static inline bool stream_joins(const struct stream_run *r, size_t n)
+{
+    for (size_t k = 0; k < r->places; k++)
+        if (r->move[k] && r->row[k] != (int64_t)(n * r->move[k]) && (r->row[k] || r->move[k] == 1))
+            return false;
+    return true;
+}
 
 #endif

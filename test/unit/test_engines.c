@@ -246,6 +246,30 @@ static void together_by_zeros(void **state)
     check(&b, 0);
 }
 
+/* Rows that are neighbours, with operands of one row for all: long ones, and short ones that fill a block or do not.
+ * One result lies where an operand does, one has room between its rows. */
+static void together_in_rows(void **state)
+{
+    static const int64_t columns[] = {8, 16, 24, 64, 128, 200, 640};
+    enum { ROWS = 2003, ROW_TILE = 100 };
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        struct bench b;
+        const int64_t s[2] = {ROWS, columns[c]};
+        begin(&b);
+        int var = grid(&b, (ROWS + ROW_TILE - 1) / ROW_TILE);
+        struct ap x[5];
+        for (int n = 0; n < 5; n++) {
+            x[n] = pattern(buffer(&b, DT_F32, ROWS * (columns[c] + 3), n >= 3), DT_F32, 2, s, 1, n == 4 ? 3 : 0);
+            x[n].dim[0].step = n == 1 || n == 2 ? 0 : x[n].dim[0].step;
+            tiled(&b, &x[n], 0, var, ROW_TILE);
+        }
+        insn_on(&b, INSN_tensor_tensor, OP_sub, 0, &x[3], (struct ap[]){x[0], x[1]}, 2);
+        insn_on(&b, INSN_tensor_tensor, OP_mul, 0, &x[3], (struct ap[]){x[2], x[3]}, 2);
+        insn_on(&b, INSN_activation, OP_abs, 1, &x[c % 2 ? 3 : 4], (struct ap[]){x[3], {0}, x[1]}, 3);
+        check(&b, 0);
+    }
+}
+
 /* Functions of tiles of integers, with scale and bias of every broadcast. */
 static void widened_case(enum op f, int from, int to, const int64_t *s, int layout)
 {
@@ -635,6 +659,7 @@ int main(void)
         cmocka_unit_test(together_around_exponentials),
         cmocka_unit_test(together_overlapping),
         cmocka_unit_test(together_by_zeros),
+        cmocka_unit_test(together_in_rows),
         cmocka_unit_test(select_and_integers),
         cmocka_unit_test(row_instructions),
         cmocka_unit_test(reductions),
