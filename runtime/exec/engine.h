@@ -107,7 +107,7 @@ BY_WORDS static inline struct in_tile tile_at(const struct bound_insn *i, char *
     int last = i->shape.rank - 1;
     if (!i->o[n].mem)
         return (struct in_tile){0};
-    return (struct in_tile){(const float *)p[n], step[last], step[last - 1]};
+    return (struct in_tile){(const float *)p[n], step[last], last > 0 ? step[last - 1] : 0};
 }
 BY_WORDS static inline struct out_tile tile_to(const struct bound_insn *i, char *const *p)
 {
@@ -115,7 +115,7 @@ BY_WORDS static inline struct out_tile tile_to(const struct bound_insn *i, char 
     const struct operand *dst = &i->o[DST];
     struct out_tile y;
     memset(&y, 0, sizeof y); /* its last word is copied whole */
-    y.at = p[DST], y.pitch = dst->step[i->shape.rank - 2];
+    y.at = p[DST], y.pitch = i->shape.rank > 1 ? dst->step[i->shape.rank - 2] : 0;
     if (dst->dtype == DT_BF16)
         y.bf16 = true;
     return y;

@@ -102,7 +102,11 @@ static void run_rows_of(struct worker *me, const struct stream *s, struct stream
         w->start[k] = p->move ? w->row[k] : (char *)w->values[k];
         if (p->move || p->inside)
             continue;
-        if (first || !p->steady)
+        if (!first && p->steady)
+            continue;
+        if (p->size == 1) /* a boolean as masks */
+            memset(w->values[k], *(const uint8_t *)w->row[k] ? 0xff : 0, sizeof w->values[k]);
+        else
             me->k->copy(w->values[k], sizeof(float), w->row[k], 0, STREAM_BLOCK, sizeof(float));
     }
     me->k->stream(&(struct stream_run){s->ops, (size_t)s->count, (size_t)s->nplaces, s->move, s->row, again}, w->start,
@@ -152,7 +156,7 @@ struct stream_maker {
         struct pattern p;
         const float *number;
         int tile; /* its number, or -1 */
-        int mask; /* of booleans: the place of their masks, or -1 */
+        int mask; /* of booleans: the place of their masks, which is this for one in a row, or -1 */
         bool written, read_first, is_mask;
     } place[STREAM_PLACES];
     struct stream_op op[STREAM_OPS];
@@ -224,12 +228,15 @@ static int operand_place(struct stream_maker *m, int i, int n)
     return k;
 }
 
-/* Operand n, of booleans: the place of its masks. Those that are read are made before. */
+/* Operand n, of booleans: the place of its masks. Those that are read are made before; one for a row is the same for
+ * all its blocks. */
 static int mask_place(struct stream_maker *m, int i, int n)
 {
     int k = operand_place(m, i, n), mask = m->place[k].mask;
     bool written = insn_info(m->b->k->insns[i].op)->ap[n].access != 'r';
-    if (mask < 0) {
+    if (mask < 0 && !written && m->place[k].p.step[m->shape.rank - 1] == 0) {
+        m->place[k].mask = mask = k;
+    } else if (mask < 0) {
         m->place[k].mask = mask = new_place(m);
         m->place[mask].is_mask = true;
         if (!written)
@@ -422,9 +429,7 @@ static bool take_copy(struct stream_maker *m, const struct bound_insn *i, int at
         }
         return true;
     }
-    const struct operand *src = &i->o[SRC];
-    bool neighbours = src->rank == 0 || src->step[src->rank - 1] == 0 || src->step[src->rank - 1] == 1;
-    if (to != src->dtype || (to != DT_F32 && to != DT_I32 && to != DT_U32) || !neighbours)
+    if (to != i->o[SRC].dtype || (to != DT_F32 && to != DT_I32 && to != DT_U32))
         return false;
     if (m) {
         int x = operand_place(m, at, SRC);
@@ -446,11 +451,22 @@ static const struct {
     {INSN_dma_copy, exec_dma_copy, take_copy},
 };
 
+/* Along rows all operands have neighbours, or one element. */
+static bool has_neighbours(const struct bound_insn *i)
+{
+    for (int n = 0; n < insn_info(i->op)->naps; n++) {
+        const struct operand *o = &i->o[n];
+        if (o->mem && o->rank && o->step[o->rank - 1] != 0 && o->step[o->rank - 1] != 1)
+            return false;
+    }
+    return true;
+}
+
 static bool take(struct stream_maker *m, const struct bound_insn *i, int at)
 {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (kinds[k].op == i->op)
-            return kinds[k].run == i->run && kinds[k].take(m, i, at);
+            return kinds[k].run == i->run && (m || has_neighbours(i)) && kinds[k].take(m, i, at);
     return false;
 }
 
@@ -527,7 +543,8 @@ static bool make_places(struct stream_maker *m, struct stream *s)
             to->step[d] = o->step[d] * o->size;
             to->steady &= o->step[d] == 0;
         }
-        if (o->step[last] < 0 || o->step[last] > 1 || ((to->written || to->size == 1) && o->step[last] != 1))
+        bool one = m->place[k].mask == k, each = to->written || (to->size == 1 && !one);
+        if (o->step[last] < 0 || o->step[last] > 1 || (one && o->step[last] != 0) || (each && o->step[last] != 1))
             return false;
         to->move = s->move[k] = to->inside || !o->step[last] ? 0 : o->size;
         for (int d = 0; d < last; d++)

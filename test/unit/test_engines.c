@@ -270,6 +270,32 @@ static void together_in_rows(void **state)
     }
 }
 
+/* Booleans of one element for all, and of one for each row, between operations of floats. */
+static void together_by_one_boolean(void **state)
+{
+    enum { ROWS = 40, COLUMNS = 4099 };
+    const int64_t s[2] = {ROWS, COLUMNS};
+    for (int32_t yes = 0; yes < 2; yes++) {
+        struct bench b;
+        struct ap x[4], some[2];
+        begin(&b);
+        for (int n = 0; n < 4; n++)
+            x[n] = pattern(buffer(&b, DT_F32, ROWS * COLUMNS, n >= 2), DT_F32, 2, s, 1, 0);
+        for (int n = 0; n < 2; n++) {
+            int slot = buffer(&b, DT_BOOL, n ? ROWS : 1, false);
+            for (int k = 0; k < (n ? ROWS : 1); k++)
+                ((uint8_t *)b.buffer[slot].data)[k] = n ? k % 3 == 1 : yes;
+            some[n] = pattern(slot, DT_BOOL, 2, s, 1, 0);
+            some[n].dim[0].step = n, some[n].dim[1].step = 0;
+        }
+        insn_on(&b, INSN_tensor_tensor, OP_sub, 0, &x[2], (struct ap[]){x[0], x[1]}, 2);
+        insn_on(&b, INSN_select, 0, 0, &x[3], (struct ap[]){some[0], x[2], x[1]}, 3);
+        insn_on(&b, INSN_select, 0, 0, &x[2], (struct ap[]){some[1], x[3], x[0]}, 3);
+        insn_on(&b, INSN_activation, OP_abs, 1, &x[2], &x[2], 1);
+        check(&b, 0);
+    }
+}
+
 /* Functions of tiles of integers, with scale and bias of every broadcast. */
 static void widened_case(enum op f, int from, int to, const int64_t *s, int layout)
 {
@@ -660,6 +686,7 @@ int main(void)
         cmocka_unit_test(together_overlapping),
         cmocka_unit_test(together_by_zeros),
         cmocka_unit_test(together_in_rows),
+        cmocka_unit_test(together_by_one_boolean),
         cmocka_unit_test(select_and_integers),
         cmocka_unit_test(row_instructions),
         cmocka_unit_test(reductions),
