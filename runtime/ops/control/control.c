@@ -272,14 +272,15 @@ static bool scan_step(struct infer *f, const struct type *in, int64_t axis, stru
 bool infer_scan(struct infer *f)
 {
     struct type params[MAX_VALUES], results[MAX_VALUES];
-    int inputs = (int)attr_int(f->attrs, "num_scan_inputs", 1), states = f->nin - inputs;
+    int64_t given = attr_int(f->attrs, "num_scan_inputs", 1);
     dim_t length = -1;
     if (f->concrete)
         return true;
-    if (f->nregions != 1 || inputs < 1 || states < 0 || f->nout < states || f->nin > MAX_VALUES ||
+    if (f->nregions != 1 || given < 1 || given > f->nin || f->nout < f->nin - given || f->nin > MAX_VALUES ||
         f->nout > MAX_VALUES)
-        return fail(f->d, "scan has %d operands, %d of them scanned, and %d results", f->nin,
-                    inputs, f->nout);
+        return fail(f->d, "scan has %d operands, %lld of them scanned, and %d results", f->nin, (long long)given,
+                    f->nout);
+    int inputs = (int)given, states = f->nin - inputs;
     for (int i = 0; i < states; i++)
         params[i] = f->in[i];
     for (int i = 0; i < inputs; i++)
