@@ -206,6 +206,35 @@ bool lower_dropout(struct onnx_node *n)
     return made != NULL;
 }
 
+static bool all_zero(const struct value *v)
+{
+    const struct tensor *t = b_constant(v);
+    for (int64_t i = 0, many = t ? tensor_count(t) : 1; i < many; i++)
+        if (!t || tensor_f64(t, i) != 0)
+            return false;
+    return true;
+}
+
+static bool all_positive(const struct value *v)
+{
+    const struct tensor *t = b_constant(v);
+    for (int64_t i = 0, many = t ? tensor_count(t) : 1; i < many; i++)
+        if (!t || tensor_f64(t, i) <= 0)
+            return false;
+    return true;
+}
+
+/* The last state of a sequence without steps is 0 in ONNX Runtime, whatever it began with. */
+static void clear_empty_sequences(struct onnx_node *n, struct value *lengths, bool batch_first)
+{
+    static const int64_t beside[2][2] = {{0, 2}, {1, 2}};
+    struct value *some = b_2(n->b, OP_gt, lengths, b_like(n->b, lengths, 0));
+    some = b_unsqueeze(n->b, some, beside[batch_first], 2);
+    for (int i = 5; i < 7; i++)
+        if (b_in(n, i) && !all_zero(n->in[i]))
+            n->in[i] = b_op(n->b, OP_where, (struct value *[]){some, n->in[i], b_like(n->b, n->in[i], 0)}, 3, NULL);
+}
+
 bool lower_recurrent(struct onnx_node *n)
 {
     bool batch_first = attr_int(&n->attrs, "layout", 0) != 0;
@@ -213,6 +242,8 @@ bool lower_recurrent(struct onnx_node *n)
     if (attr_is(&n->attrs, "direction", "foward"))
         attr_set_str(&n->b->g->arena, &n->attrs, "direction", "forward");
     if (b_in(n, 4)) {
+        if (!all_positive(n->in[4]) && (b_in(n, 5) || b_in(n, 6)))
+            clear_empty_sequences(n, n->in[4], batch_first);
         struct value *steps = b_dim(n->b, n->in[0], batch_first);
         n->in[4] = b_2(n->b, OP_sequence_lengths, n->in[4], steps);
     }
