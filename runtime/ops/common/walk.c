@@ -7,7 +7,8 @@ void dense_strides(int rank, const int64_t *dims, int64_t *strides)
     int64_t n = 1;
     for (int i = rank - 1; i >= 0; i--) {
         strides[i] = n;
-        n *= dims[i];
+        if (__builtin_mul_overflow(n, dims[i], &n)) /* no elements: beside a dim of 0 others may be any */
+            n = 0;
     }
 }
 
@@ -51,13 +52,13 @@ void walk_start(struct walk *w)
 {
     int rank = 0;
     w->done = false;
+    for (int i = 0; i < w->rank; i++)
+        w->done |= w->dims[i] == 0;
     for (int i = 0; i < w->rank; i++) {
-        if (w->dims[i] == 0)
-            w->done = true;
         if (w->dims[i] == 1)
             continue;
         int64_t both;
-        if (rank > 0 && !__builtin_mul_overflow(w->dims[rank - 1], w->dims[i], &both) &&
+        if (rank > 0 && !w->done && !__builtin_mul_overflow(w->dims[rank - 1], w->dims[i], &both) &&
             can_merge(w, rank - 1, i)) {
             copy_dim(w, rank - 1, i);
             w->dims[rank - 1] = both;
