@@ -4,6 +4,7 @@
  * (shapes of inputs). `if` on a constant is replaced by the branch taken. Big results stay
  * operators unless they are smaller than what they are made of; weights are read in place.
  */
+#include "passes/evaluate.h"
 #include "passes/ir/guards.h"
 #include "passes/pass.h"
 #include "runtime/ops/common/ops.h"
@@ -25,11 +26,6 @@ struct folder {
     int64_t growth; /* so far */
     double work;    /* that is left */
 };
-
-static bool never_folded(const struct node *n)
-{
-    return op_infos[n->op].flags & (OPF_IMPURE | OPF_TERMINATOR | OPF_REGIONS);
-}
 
 static bool used(const struct node *n)
 {
@@ -193,32 +189,6 @@ static bool too_large(const struct node *n, int64_t *growth)
 
 /* ---- keeping results ---- */
 
-/* A copy of a tensor, containers included, in the graph's arena. */
-static struct tensor arena_tensor(struct arena *a, const struct tensor *t)
-{
-    struct tensor copy = *t;
-    copy.owned = false;
-    if (t->kind == VK_NONE)
-        return copy;
-    if (t->kind != VK_TENSOR) {
-        copy.items = ARENA_ARRAY(a, struct tensor, t->nitems + 1);
-        for (int64_t i = 0; i < t->nitems; i++)
-            copy.items[i] = arena_tensor(a, &t->items[i]);
-        return copy;
-    }
-    size_t size = tensor_bytes(t);
-    char *room = arena_alloc(a, size + 64);
-    room += (64 - (uintptr_t)room % 64) % 64;
-    arena_move_(room, t->data, size);
-    copy.data = room;
-    if (t->dtype == DT_STR)
-        for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
-            struct str *s = (struct str *)room + i;
-            s->p = arena_strndup(a, s->p, s->n);
-        }
-    return copy;
-}
-
 static struct value *replace_by_constant(struct graph *g, struct value *v, const struct tensor *t)
 {
     struct tensor kept = arena_tensor(&g->arena, t);
@@ -235,29 +205,16 @@ static struct value *replace_by_constant(struct graph *g, struct value *v, const
 /* False when memory is short: which nodes are folded does not depend on that. */
 static bool evaluate(struct folder *f, struct node *n)
 {
-    static struct tensor absent = {.kind = VK_NONE};
     struct arena scratch = {0};
-    struct tensor **in = ARENA_ARRAY(&scratch, struct tensor *, n->nin + 1);
-    struct tensor **out = ARENA_ARRAY(&scratch, struct tensor *, n->nout + 1);
+    const struct tensor **in = ARENA_ARRAY(&scratch, const struct tensor *, n->nin + 1);
     struct tensor *results = ARENA_ARRAY(&scratch, struct tensor, n->nout + 1);
-    for (int i = 0; i < n->nin; i++)
-        in[i] = n->in[i] ? (struct tensor *)n->in[i]->constant : &absent;
-    for (int i = 0; i < n->nout; i++) {
-        results[i].kind = VK_NONE;
-        out[i] = &results[i];
+    int64_t max_bytes = LARGEST_RESULT;
+    for (int i = 0; i < n->nin; i++) {
+        in[i] = n->in[i] ? n->in[i]->constant : NULL;
+        max_bytes += operand_bytes(n, i);
     }
     struct diag d = {0};
-    struct op_env env = {.d = &d, .max_bytes = LARGEST_RESULT};
-    for (int i = 0; i < n->nin; i++)
-        env.max_bytes += operand_bytes(n, i);
-    struct op_call c = {.op = n->op,
-                        .attrs = &n->attrs,
-                        .nin = n->nin,
-                        .nout = n->nout,
-                        .in = in,
-                        .out = out,
-                        .env = &env};
-    bool ok = op_run(&c);
+    bool ok = evaluate_node(n, in, results, max_bytes, &d);
     for (int i = 0; ok && i < n->nout; i++) {
         if (bytes_of(&n->out[i]->type) < 0 && results[i].kind == VK_TENSOR) /* it was not known before */
             f->growth += (int64_t)tensor_bytes(&results[i]);
@@ -379,7 +336,7 @@ static struct node *fold_node(struct folder *f, struct node *n)
     if (!infer_node(f->g, n, f->d))
         return NULL;
     absorb_transpose(f, n);
-    if (!never_folded(n) && used(n)) {
+    if (may_evaluate(n) && used(n)) {
         if (!use_contents(f, n))
             return NULL;
         int64_t growth;
@@ -393,7 +350,7 @@ static struct node *fold_node(struct folder *f, struct node *n)
                 return NULL;
         }
     }
-    if (!never_folded(n) && !used(n)) {
+    if (may_evaluate(n) && !used(n)) {
         node_remove(n);
         return next;
     }

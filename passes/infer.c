@@ -2,6 +2,7 @@
  * Types and small contents of all values, by the shape rules of runtime/ops. Symbols that an
  * operator defines while running keep their names when a graph is inferred again.
  */
+#include "passes/evaluate.h"
 #include "passes/ir/guards.h"
 #include "passes/known_parts.h"
 #include "passes/pass.h"
@@ -45,7 +46,7 @@ static const struct tensor *constant_operand(struct infer *f, int i)
 {
     const struct infer_frame *at = f->user;
     struct value *v = at->n->in[i];
-    return v && v->constant && v->constant->kind == VK_TENSOR ? v->constant : NULL;
+    return v ? known_tensor(v) : NULL;
 }
 
 static bool infer_body(struct graph *g, struct region *r, struct diag *d)
@@ -225,7 +226,7 @@ bool infer_node(struct graph *g, struct node *n, struct diag *d)
         n->out[i]->type = f.out[i];
         n->out[i]->content = (struct content_list){contents[i].v, contents[i].n};
     }
-    return true;
+    return compute_results(g, n, d);
 }
 
 /*
