@@ -111,7 +111,8 @@ static void bench_depthwise(void)
 {
     static const int cases[][4] = {{3, 1, 112, 32}, {3, 2, 112, 96}, {3, 1, 56, 144},
                                    {3, 1, 14, 576}, {5, 1, 28, 240}, {5, 2, 28, 240},
-                                   {5, 1, 14, 672}, {3, 1, 7, 960}};
+                                   {5, 1, 14, 672}, {3, 1, 7, 960},  {7, 1, 56, 96},
+                                   {7, 1, 56, 24},  {7, 1, 14, 384}, {9, 1, 32, 768}};
     const struct kernel_table *t = kernels_get();
     printf("depthwise, %s: GFLOP/s f32 input, bf16 input\n", t->name);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -123,7 +124,7 @@ static void bench_depthwise(void)
         printf("  %dx%d stride %d width %3d channels %3d:", kernel, kernel, stride, width,
                channels);
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            const void *rows[5];
+            const void *rows[9];
             for (int r = 0; r < kernel; r++)
                 rows[r] = (char *)x + (size_t)(r * width * channels) * (bf16 ? 2 : 4);
             struct depthwise_row d = {rows,
