@@ -499,7 +499,15 @@ static bool convert_lists(struct layout_pass *y, struct node *n)
     return adopt_all(y, n, like(y, n, in, &as));
 }
 
-/* The model's own transposes of an image: from the twin, often nothing at all. */
+static bool puts_channels_first(const int64_t *perm, int rank)
+{
+    int64_t first[MAX_RANK];
+    to_first(rank, first);
+    return rank >= 3 && memcmp(perm, first, sizeof *perm * (size_t)rank) == 0;
+}
+
+/* The model's own transposes of an image: from the twin, often nothing at all. What becomes channels first was channels
+ * last: its twin. */
 static bool convert_transpose(struct layout_pass *y, struct node *n)
 {
     struct builder b = builder_before(n, y->d);
@@ -508,6 +516,8 @@ static bool convert_transpose(struct layout_pass *y, struct node *n)
     const int64_t *perm = attr_ints(&n->attrs, "perm", &count);
     int64_t composed[MAX_RANK];
     bool identity = true;
+    if (!x && count == rank && !n->in[0]->constant && puts_channels_first(perm, rank))
+        set_twin(y, n->out[0], n->in[0]);
     if (!x || count != rank)
         return true;
     for (int i = 0; i < rank; i++) {
