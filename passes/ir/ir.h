@@ -45,7 +45,7 @@ struct value {
     struct region *param_of;       /* for parameters */
     const struct tensor *constant; /* for constants */
     struct content_list content;   /* filled by shape inference; n = -1 when unknown */
-    const struct tensor *computed; /* by inference, where few known numbers make it; NULL otherwise (passes/evaluate.h) */
+    const struct tensor *computed; /* by inference, from few known numbers; or NULL (passes/evaluate.h) */
     struct use *uses;
 };
 

@@ -272,11 +272,11 @@ static void check_depthwise(int height, int kernel, int stride, int dilation, in
         return;
     size_t n = (size_t)width * (size_t)channels;
     int step = channels + channels % 3; /* between the weights of taps */
-    float *x[8], *w = random_row((size_t)(height * kernel * step)),
+    float *x[16], *w = random_row((size_t)(height * kernel * step)),
                  *bias = random_row((size_t)channels);
     float *y = random_row((size_t)out_width * (size_t)channels);
-    uint16_t *h[8];
-    const void *rows[8];
+    uint16_t *h[16];
+    const void *rows[16];
     for (int i = 0; i < height; i++) {
         x[i] = random_row(n);
         h[i] = malloc(n * sizeof *h[i]);
@@ -339,6 +339,11 @@ static void test_depthwise(void **state)
         for (int width = 6; width < 30; width += 7, i++)
             check_depthwise(height, 3 + height % 2 * 2, 1 + width % 2, 1, width,
                             height == 4 ? 2053 : 17, i % 2, activations[i % 5]);
+    for (int kernel = 7; kernel <= 17; kernel++) /* wide ones, some of more than are listed */
+        for (int width = 1; width < 40; width += 5, i++) {
+            check_depthwise(1 + i % 3, kernel, 1, 1, width, channels[i % 5], i % 2, activations[i % 5]);
+            check_depthwise(i % 16 + 1, 7, 1, 1, width, i % 8 ? 35 : 1030, i % 2, activations[i / 2 % 5]);
+        }
 }
 
 int main(void)
