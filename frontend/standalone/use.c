@@ -432,20 +432,22 @@ static void add_affine(struct used *u, int from, int to, bool adds)
         use_add(u, "AFFINE_ADDS");
 }
 
-/* Whole numbers in or out of tiles of floats. */
+/* Whole numbers in or out of tiles of floats: affine_operands (exec/engine.c). */
 static void add_affine_of(struct used *u, const struct insn *n, const struct insn_forms *f)
 {
-    int from = n->ap[AP(activation, src)].dtype, to = n->ap[AP(activation, dst)].dtype;
+    _Static_assert(AP(activation, src) == AP(tensor_scalar, src) && AP(activation, dst) == AP(tensor_scalar, dst) &&
+                       AP(activation, src) == AP(tensor_alu, src) && AP(activation, dst) == AP(tensor_alu, dst),
+                   "one place for each of them");
     bool takes = n->op == INSN_activation || n->op == INSN_tensor_scalar,
-         whole = affine_types[from] && affine_types[to] && (from != DT_F32 || to != DT_F32) && to != DT_I32;
-    _Static_assert(AP(activation, src) == AP(tensor_scalar, src) && AP(activation, dst) == AP(tensor_scalar, dst), "");
-    if (takes && f->forms & FORM_AFFINE && whole) /* affine_operands (exec/engine.c) */
-        add_affine(u, from, to, n->op == INSN_activation);
-    if (n->op != INSN_tensor_alu || n->func[FUNC(tensor_alu, op1)] != OP_round_shift)
+         rounds = n->op == INSN_tensor_alu && n->func[FUNC(tensor_alu, op1)] == OP_round_shift;
+    if (!takes && !rounds)
         return;
-    add_function(u, OP_add, false, false);
-    if (whole)
-        add_affine(u, from, to, false);
+    int from = n->ap[AP(activation, src)].dtype, to = n->ap[AP(activation, dst)].dtype;
+    bool whole = affine_types[from] && affine_types[to] && (from != DT_F32 || to != DT_F32) && to != DT_I32;
+    if (rounds)
+        add_function(u, OP_add, false, false);
+    if (whole && (rounds || f->forms & FORM_AFFINE))
+        add_affine(u, from, to, n->op == INSN_activation);
 }
 
 /* Names of forms that bound instructions take. */
