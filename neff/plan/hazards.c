@@ -43,6 +43,7 @@ struct checker {
     } accesses[TRACKS];
     int64_t executed;
     int *ends;
+    int *first;               /* per tile */
     bool undefined[MAX_ROWS]; /* rows of the instruction's results that come of what nothing has written */
     struct origin {
         int insn, tile; /* that read it, and where; insn -1: it was not read */
@@ -343,6 +344,100 @@ static bool uninitialised(struct checker *c, int i, const struct box *b)
                  o->tile, i, engine_names[n->engine], insn_info(n->op)->name);
 }
 
+/* ---- tiles of which a mask left elements out ---- */
+
+/* Elements that nothing wrote may be read where what comes of them is left out later. */
+static bool holds_less(const struct checker *c, const struct box *b)
+{
+    int other;
+    return b->tensor >= 0 && c->k->tiles[b->tensor].partial && b->rank == 2 &&
+           tile_read(&c->memory, b, &other) == CONTENT_NONE;
+}
+
+/* Whether of what is read along dim d some holds nothing and some something. */
+static bool holds_some(const struct checker *c, const struct box *b, int d)
+{
+    bool any = false, none = false;
+    for (int64_t r = 0; r < b->count[d] && !(any && none); r++) {
+        struct box slice = box_slice(b, d, r);
+        bool holds = tile_holds_any(&c->memory, &slice);
+        any |= holds, none |= !holds;
+    }
+    return any && none;
+}
+
+/* Whether a sum takes them in: over the partitions of a product, over the rows of a reduction. */
+static bool mixes_masked(const struct checker *c, int i, const struct box *b)
+{
+    const struct insn *n = &c->k->insns[i];
+    if (!c->limits->unwritten || !holds_less(c, b))
+        return false;
+    if (n->op == INSN_nc_matmul)
+        return holds_some(c, b, b->step[0] == tile_row(&c->memory, b) ? 0 : 1);
+    struct box dst = box_of(&c->memory, &n->ap[0]);
+    return n->op == INSN_tensor_reduce && b->step[0] == tile_row(&c->memory, b) && dst.total == b->count[0] &&
+           holds_some(c, b, 1);
+}
+
+/* Whether an element of its result comes of nothing but the same element of each operand, whatever it holds. */
+static bool keeps_places(int op)
+{
+    return op == INSN_tensor_copy || op == INSN_tensor_scalar || op == INSN_tensor_tensor || op == INSN_activation ||
+           op == INSN_scalar_tensor_tensor;
+}
+
+/* Rows and columns of a result that come of those that hold nothing hold nothing. */
+static void pass_masked(struct checker *c, const struct insn *n)
+{
+    struct box to = box_of(&c->memory, &n->ap[0]);
+    if (!keeps_places(n->op) || to.memory == MEM_HBM || to.rank != 2 || !c->k->tiles[to.tensor].partial)
+        return;
+    for (int a = 1; a < insn_info(n->op)->naps; a++) {
+        if ((n->ap[a].mem != MEM_SBUF && n->ap[a].mem != MEM_PSUM) || n->ap[a].tensor == to.tensor)
+            continue;
+        struct box from = box_of(&c->memory, &n->ap[a]);
+        if (!holds_less(c, &from))
+            continue;
+        for (int d = 0; d < 2; d++)
+            for (int64_t r = 0; from.count[d] == to.count[d] && r < to.count[d]; r++) {
+                struct box read = box_slice(&from, d, r), written = box_slice(&to, d, r);
+                if (!tile_holds_any(&c->memory, &read))
+                    tile_forget(&c->memory, &written);
+            }
+    }
+}
+
+/* A tile that is made within a loop holds nothing when a trip begins: its first instruction is there. */
+static void begin_tile(struct checker *c, int i)
+{
+    const struct ap *dst = &c->k->insns[i].ap[0];
+    if ((dst->mem != MEM_SBUF && dst->mem != MEM_PSUM) || !c->k->tiles[dst->tensor].partial ||
+        c->first[dst->tensor] != i || dst->offset.nterms > 0)
+        return;
+    struct box b = box_of(&c->memory, dst);
+    int64_t row = tile_row(&c->memory, &b), rows = dim_value(c->memory.values, c->k->tiles[dst->tensor].partitions);
+    b.rank = 2, b.offset = 0;
+    b.step[0] = row, b.count[0] = rows, b.step[1] = 1, b.count[1] = row;
+    b.total = rows * row, b.low = 0, b.high = b.total;
+    if (b.total > 0)
+        tile_forget(&c->memory, &b);
+}
+
+/* Per tile the first instruction that writes it, -1: none. */
+static int *first_writers(const struct kernel *k, struct arena *a)
+{
+    int *first = ARENA_ARRAY(a, int, k->ntiles + 1);
+    for (int t = 0; t < k->ntiles; t++)
+        first[t] = -1;
+    for (int i = k->ninsns - 1; i >= 0; i--)
+        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
+            const struct ap *ap = &k->insns[i].ap[o];
+            if ((ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) && insn_info(k->insns[i].op)->ap[o].access != 'r')
+                first[ap->tensor] = i;
+        }
+    return first;
+}
+
 static bool check_tile(struct checker *c, int i, const struct box *b, bool write)
 {
     const struct tile *t = &c->k->tiles[b->tensor];
@@ -356,6 +451,8 @@ static bool check_tile(struct checker *c, int i, const struct box *b, bool write
         tile_write(&c->memory, b);
         return true;
     }
+    if (mixes_masked(c, i, b))
+        return uninitialised(c, i, b);
     enum tile_content content = tile_read(&c->memory, b, &other);
     if (content == CONTENT_NONE && t->partial && c->origins[b->tensor].insn < 0)
         return true;
@@ -504,9 +601,13 @@ static bool step(struct checker *c, int i)
     for (int a = 0; a < info->naps; a++)
         if (n->ap[a].mem != MEM_NONE && reads(c, n, a) && !touch(c, i, a, false))
             return false;
+    if (!order)
+        begin_tile(c, i);
     for (int a = 0; a < info->naps; a++)
         if (n->ap[a].mem != MEM_NONE && info->ap[a].access != 'r' && !touch(c, i, a, true))
             return false;
+    if (!order)
+        pass_masked(c, n);
     pass_undefined(c, n);
     if (++c->executed % 64 == 0)
         forget(c);
@@ -566,6 +667,7 @@ static bool check_point(const struct checker *base, const int64_t *values, const
         tensor_contents_init(&c.memory);
     c.semaphores = ARENA_ARRAY(&c.scratch, struct signal_list, c.k->nsemaphores + 1);
     c.ends = loop_ends(c.k, &c.scratch);
+    c.first = first_writers(c.k, &c.scratch);
     c.origin.insn = -1;
     c.origins = ARENA_ARRAY(&c.scratch, struct origin, c.k->ntiles + 1);
     for (int t = 0; t < c.k->ntiles; t++)

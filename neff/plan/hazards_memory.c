@@ -387,12 +387,29 @@ void tile_forget(const struct hazard_memory *m, const struct box *b)
     set_owner(m, b, false);
 }
 
+struct box box_slice(const struct box *b, int d, int64_t r)
+{
+    struct box slice = *b;
+    slice.offset += r * b->step[d];
+    slice.count[d] = 1;
+    return slice;
+}
+
 struct box box_row(const struct box *b, int64_t r)
 {
-    struct box row = *b;
-    row.offset += r * b->step[0];
-    row.count[0] = 1;
-    return row;
+    return box_slice(b, 0, r);
+}
+
+bool tile_holds_any(const struct hazard_memory *m, const struct box *b)
+{
+    struct owner_walk w = owner_walk(m, b);
+    do {
+        const uint32_t *from = owners(m, &w);
+        for (int64_t i = 0; i < w.run * w.grains; i++)
+            if ((from[i] & ~OWNER_READ) == w.owner)
+                return true;
+    } while (next_run(&w));
+    return false;
 }
 
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other)

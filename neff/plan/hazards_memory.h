@@ -58,6 +58,8 @@ bool boxes_equal(const struct hazard_memory *m, const struct box *a, const struc
 enum tile_content { CONTENT_OWN, CONTENT_NONE, CONTENT_OTHER };
 /* What a read of a tile finds; *other: the tile that was written there, of CONTENT_OTHER. */
 enum tile_content tile_read(const struct hazard_memory *m, const struct box *b, int *other);
+/* Whether a read of a tile finds anything of its own. */
+bool tile_holds_any(const struct hazard_memory *m, const struct box *b);
 void tile_write(const struct hazard_memory *m, const struct box *b);
 /* What was written there means nothing: as if nothing had been. */
 void tile_forget(const struct hazard_memory *m, const struct box *b);
@@ -66,6 +68,8 @@ void tile_mark_read(const struct hazard_memory *m, const struct box *b);
 bool tile_was_read(const struct hazard_memory *m, const struct box *b);
 /* Number r of the first dim alone. */
 struct box box_row(const struct box *b, int64_t r);
+/* Number r of dim d alone. */
+struct box box_slice(const struct box *b, int d, int64_t r);
 
 /* Tensors that no one but this kernel writes; reads of all others find them written. */
 void tensor_contents_init(struct hazard_memory *m);

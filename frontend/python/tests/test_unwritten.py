@@ -6,6 +6,9 @@ from typing import Any, Callable, List
 
 from support import Case, main, np
 
+import neuronxcc.nki as nki1
+import neuronxcc.nki.isa as nisa1
+import neuronxcc.nki.language as nl1
 import nki
 import nki.isa as nisa
 import nki.language as nl
@@ -74,6 +77,66 @@ class Unwritten(Case):
             nisa.dma_copy(out, last)
 
         self.named("tile 'sbuf_2'", body)
+
+    def masked(self, body: Callable[..., Any], size: int) -> List[str]:
+        """What is said of a kernel in the form of beta 1 whose trips load 128 rows and 64 columns under a mask."""
+        def kernel(x):
+            n, m = x.shape
+            out = nl1.ndarray((128, 64), dtype=nl1.float32, buffer=nl1.shared_hbm)
+            p, f = nl1.arange(128)[:, None], nl1.arange(64)[None, :]
+            sums = nl1.zeros((64, 64), dtype=nl1.float32, buffer=nl1.psum)
+            for i in nl1.affine_range((n + 127) // 128):
+                inside = (i * 128 + p < n) & (f < m)
+                body(x[i * 128 + p, f], inside, sums, out, i * 128 + p < n, f < m)
+            nl1.store(out[0:64], sums)
+            return out
+
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            y = nki1.simulate_kernel(nki1.jit(kernel), np.ones((192, size), np.float32))
+        self.sums = y[:size, :size]
+        return [str(w.message) for w in seen if "nothing has written" in str(w.message)]
+
+    def test_products_of_what_a_mask_left_out(self) -> None:
+        """In the second trip 64 of 128 rows are loaded, and a product sums over all of them."""
+        def product(make: Callable[..., Any], cut: bool = False) -> Callable[..., Any]:
+            def body(x, inside, sums, out, rows, columns):
+                t = make(x, inside)
+                if cut:
+                    sums[...] += nisa1.nc_matmul(t[rows], t[rows])
+                else:
+                    sums[...] += nisa1.nc_matmul(t, t)
+            return body
+
+        def zeros(x, inside):
+            t = nl1.zeros((128, 64), dtype=nl1.float32, buffer=nl1.sbuf)
+            t[...] = nl1.load(x, mask=inside)
+            return t
+
+        for make in (lambda x, inside: nl1.load(x, mask=inside), lambda x, inside: nl1.exp(nl1.load(x, mask=inside)),
+                     lambda x, inside: nl1.copy(nl1.load(x, mask=inside), mask=inside)):
+            said = self.masked(product(make), 64)
+            self.assertEqual(len(said), 1, said)
+            self.assertRegex(said[0], r"test_unwritten.py:\d+: reads elements of tile '\w+' \[128, 64\] \(made in line \d+\) that nothing has "
+                             r"written, for a mask left them out: .*let the masked instruction write to a tile of zeros")
+        for size in (64, 40):  # columns that were left out make columns of the sums
+            for body in (product(zeros), product(lambda x, inside: nl1.load(x, mask=inside), True)):
+                self.assertEqual(self.masked(body, size), [])
+                self.assertTrue((self.sums == 192).all())
+
+    def test_reductions_of_what_a_mask_left_out(self) -> None:
+        def total(f: Callable[..., Any]) -> Callable[..., Any]:
+            def body(x, inside, sums, out, rows, columns):
+                t = nl1.load(x, mask=inside)
+                nl1.store(out[:, 0:1], f(t, rows, columns), mask=rows)
+            return body
+
+        for f in (lambda t, rows, columns: nl1.sum(t, axis=1), lambda t, rows, columns: nl1.max(nl1.exp(t), axis=1)):
+            self.assertEqual(len(self.masked(total(f), 40)), 1)
+            self.assertEqual(self.masked(total(f), 64), [])  # rows that were left out make rows of the result
+        for f in (lambda t, rows, columns: nl1.sum(t, axis=1, mask=columns), lambda t, rows, columns: nl1.max(nl1.exp(t), axis=1, mask=columns),
+                  lambda t, rows, columns: nl1.sum(nisa1.affine_select(columns, t, 0.0), axis=1)):
+            self.assertEqual(self.masked(total(f), 40), [])
 
     def test_tensors(self) -> None:
         def through(rows: int) -> Callable[[Any, Any], None]:

@@ -49,7 +49,8 @@ def _mark(p: Operand, written: np.ndarray) -> None:
             if dim == k:
                 inside = inside & (at < value(bound))
     if p.clips:
-        place = np.broadcast_to(place, np.broadcast_shapes(place.shape, inside.shape))[np.broadcast_to(inside, place.shape)]
+        shape = np.broadcast_shapes(place.shape, inside.shape)  # a trip may end elsewhere and begin at the same place
+        place = np.broadcast_to(place, shape)[np.broadcast_to(inside, shape)]
     written[place[(place >= 0) & (place < written.size)]] = True
 
 

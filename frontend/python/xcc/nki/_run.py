@@ -148,9 +148,11 @@ class Compiled:
             where, o = found
             file, line = o.where
             made = "line %d" % line if where.startswith("%s:" % file) else "%s:%d" % (file, line)
-            warnings.warn("%s: reads elements of %s '%s' %s (made in %s) that nothing has written: on the hardware they are what "
-                          "was there before; fill it first (nisa.memset, nl.zeros), or read only what was written" % (
-                              where, "tensor" if o.space == "hbm" else "tile", o.name, list(o.shape), made), NkiWarning, stacklevel=4)
+            what = "let the masked instruction write to a tile of zeros (t = nl.zeros(...), t[...] = nl.load(..., mask=...)), or mask what is read" \
+                if o.is_result else "fill it first (nisa.memset, nl.zeros), or read only what was written"
+            warnings.warn("%s: reads elements of %s '%s' %s (made in %s) that nothing has written%s: on the hardware they are what was there "
+                          "before; %s" % (where, "tensor" if o.space == "hbm" else "tile", o.name, list(o.shape), made,
+                                          ", for a mask left them out" if o.is_result else "", what), NkiWarning, stacklevel=4)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the archive (a .neff that xrun and xdump read)."""
