@@ -349,8 +349,11 @@ static bool uninitialised(struct checker *c, int i, const struct box *b)
 /* Elements that nothing wrote may be read where what comes of them is left out later. */
 static bool holds_less(const struct checker *c, const struct box *b)
 {
+    const struct tile *t = &c->k->tiles[b->tensor];
+    int64_t row = tile_row(&c->memory, b);
     int other;
-    return b->tensor >= 0 && c->k->tiles[b->tensor].partial && b->rank == 2 &&
+    return t->partial && b->rank == 2 && b->total > 0 && row > 0 && b->low >= 0 &&
+           b->high <= dim_value(c->memory.values, t->partitions) * row &&
            tile_read(&c->memory, b, &other) == CONTENT_NONE;
 }
 
@@ -374,9 +377,10 @@ static bool mixes_masked(const struct checker *c, int i, const struct box *b)
         return false;
     if (n->op == INSN_nc_matmul)
         return holds_some(c, b, b->step[0] == tile_row(&c->memory, b) ? 0 : 1);
-    struct box dst = box_of(&c->memory, &n->ap[0]);
-    return n->op == INSN_tensor_reduce && b->step[0] == tile_row(&c->memory, b) && dst.total == b->count[0] &&
-           holds_some(c, b, 1);
+    if (n->op != INSN_tensor_reduce || b->step[0] != tile_row(&c->memory, b))
+        return false;
+    struct box dst = box_of(&c->memory, &n->ap[AP(tensor_reduce, dst)]);
+    return dst.total == b->count[0] && holds_some(c, b, 1);
 }
 
 /* Whether an element of its result comes of nothing but the same element of each operand, whatever it holds. */
@@ -389,10 +393,12 @@ static bool keeps_places(int op)
 /* Rows and columns of a result that come of those that hold nothing hold nothing. */
 static void pass_masked(struct checker *c, const struct insn *n)
 {
-    struct box to = box_of(&c->memory, &n->ap[0]);
-    if (!keeps_places(n->op) || to.memory == MEM_HBM || to.rank != 2 || !c->k->tiles[to.tensor].partial)
+    const struct ap *dst = insn_tile_written(n);
+    if (!keeps_places(n->op) || !dst || !c->k->tiles[dst->tensor].partial)
         return;
-    for (int a = 1; a < insn_info(n->op)->naps; a++) {
+    struct box to = box_of(&c->memory, dst);
+    bool whole = to.rank == 2 && to.total > 0 && tile_row(&c->memory, &to) > 0;
+    for (int a = 0; whole && a < insn_info(n->op)->naps; a++) {
         if ((n->ap[a].mem != MEM_SBUF && n->ap[a].mem != MEM_PSUM) || n->ap[a].tensor == to.tensor)
             continue;
         struct box from = box_of(&c->memory, &n->ap[a]);
@@ -410,9 +416,8 @@ static void pass_masked(struct checker *c, const struct insn *n)
 /* A tile that is made within a loop holds nothing when a trip begins: its first instruction is there. */
 static void begin_tile(struct checker *c, int i)
 {
-    const struct ap *dst = &c->k->insns[i].ap[0];
-    if ((dst->mem != MEM_SBUF && dst->mem != MEM_PSUM) || !c->k->tiles[dst->tensor].partial ||
-        c->first[dst->tensor] != i || dst->offset.nterms > 0)
+    const struct ap *dst = insn_tile_written(&c->k->insns[i]);
+    if (!dst || !c->k->tiles[dst->tensor].partial || c->first[dst->tensor] != i || dst->offset.nterms > 0)
         return;
     struct box b = box_of(&c->memory, dst);
     int64_t row = tile_row(&c->memory, &b), rows = dim_value(c->memory.values, c->k->tiles[dst->tensor].partitions);
@@ -421,21 +426,6 @@ static void begin_tile(struct checker *c, int i)
     b.total = rows * row, b.low = 0, b.high = b.total;
     if (b.total > 0)
         tile_forget(&c->memory, &b);
-}
-
-/* Per tile the first instruction that writes it, -1: none. */
-static int *first_writers(const struct kernel *k, struct arena *a)
-{
-    int *first = ARENA_ARRAY(a, int, k->ntiles + 1);
-    for (int t = 0; t < k->ntiles; t++)
-        first[t] = -1;
-    for (int i = k->ninsns - 1; i >= 0; i--)
-        for (int o = 0; o < insn_info(k->insns[i].op)->naps; o++) {
-            const struct ap *ap = &k->insns[i].ap[o];
-            if ((ap->mem == MEM_SBUF || ap->mem == MEM_PSUM) && insn_info(k->insns[i].op)->ap[o].access != 'r')
-                first[ap->tensor] = i;
-        }
-    return first;
 }
 
 static bool check_tile(struct checker *c, int i, const struct box *b, bool write)
@@ -667,7 +657,7 @@ static bool check_point(const struct checker *base, const int64_t *values, const
         tensor_contents_init(&c.memory);
     c.semaphores = ARENA_ARRAY(&c.scratch, struct signal_list, c.k->nsemaphores + 1);
     c.ends = loop_ends(c.k, &c.scratch);
-    c.first = first_writers(c.k, &c.scratch);
+    c.first = tile_first_writers(c.k, &c.scratch);
     c.origin.insn = -1;
     c.origins = ARENA_ARRAY(&c.scratch, struct origin, c.k->ntiles + 1);
     for (int t = 0; t < c.k->ntiles; t++)

@@ -451,3 +451,25 @@ bool tile_was_read(const struct hazard_memory *m, const struct box *b)
     } while (next_run(&w));
     return any & OWNER_READ;
 }
+
+const struct ap *insn_tile_written(const struct insn *n)
+{
+    const struct insn_info *info = insn_info(n->op);
+    for (int a = 0; a < info->naps; a++)
+        if ((n->ap[a].mem == MEM_SBUF || n->ap[a].mem == MEM_PSUM) && info->ap[a].access != 'r')
+            return &n->ap[a];
+    return NULL;
+}
+
+int *tile_first_writers(const struct kernel *k, struct arena *a)
+{
+    int *first = ARENA_ARRAY(a, int, k->ntiles + 1);
+    for (int t = 0; t < k->ntiles; t++)
+        first[t] = -1;
+    for (int i = k->ninsns - 1; i >= 0; i--) {
+        const struct ap *dst = insn_tile_written(&k->insns[i]);
+        if (dst)
+            first[dst->tensor] = i;
+    }
+    return first;
+}

@@ -71,6 +71,11 @@ struct box box_row(const struct box *b, int64_t r);
 /* Number r of dim d alone. */
 struct box box_slice(const struct box *b, int d, int64_t r);
 
+/* The first tile that an instruction writes, NULL: none. */
+const struct ap *insn_tile_written(const struct insn *n);
+/* Per tile the first instruction that writes it, -1: none. */
+int *tile_first_writers(const struct kernel *k, struct arena *a);
+
 /* Tensors that no one but this kernel writes; reads of all others find them written. */
 void tensor_contents_init(struct hazard_memory *m);
 void tensor_write(const struct hazard_memory *m, const struct box *b);
