@@ -241,6 +241,10 @@ class Messages(Case):
         self.told(r"nl.maximum: y has shape \(8, 4\), expected \(8, 6\).*" + part, lambda x, y: nl.maximum(nl.load(x), nl.load(y)), f32(8, 6), f32(8, 4))
         self.told(r"\*: the second operand has shape \(8, 4\)", lambda x, y: nl.load(x) * nl.load(y), f32(8, 6), f32(8, 4))
 
+        row = r"a vector lies along the partitions; as a row of every partition it is nl.load\(x.reshape\(\(1, 6\)\)\).broadcast_to\(\(8, 6\)\)"
+        self.told(r"\*: the second operand has shape \(6, 1\), expected \(8, 6\).*" + row, lambda x, g: nl.load(x) * nl.load(g), f32(8, 6), f32(6))
+        self.same(nki.jit(lambda x, g: nl.load(x) * nl.load(g.reshape((1, 6))).broadcast_to((8, 6)))(f32(8, 6), f32(6)), f32(8, 6) * f32(6))
+
         def stored(x):
             out = new(8, 4)
             nl.store(out, nl.load(x))

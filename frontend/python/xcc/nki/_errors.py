@@ -124,6 +124,9 @@ def _fitting(found: Tuple[int, ...], expected: Tuple[int, ...]) -> str:
         return "repeat its partition by x.broadcast_to((%d, ...))" % expected[0]
     if expected[:1] == (1,) and found[:1] != (1,):
         return "one of %d partitions is expected, x[0:1]" % found[0]
+    if len(expected) == 2 and found == (expected[1], 1):
+        return "a vector lies along the partitions; as a row of every partition it is nl.load(x.reshape((1, %d))).broadcast_to(%s)" % (
+            expected[1], expected)
     if found[:1] != expected[:1]:
         return "both have the same partitions; take a part of the larger, x[0:%d]" % min(found[:1] + expected[:1])
     if len(found) != len(expected):
