@@ -26,16 +26,11 @@ struct branch_sum {
     int shifts;
 };
 
-static bool read_once(const struct value *v)
-{
-    return v->uses && !v->uses->next;
-}
-
 /* Terms of a type other than the sum's are broadcast, and are no sums of their own here. */
 static bool collect(struct branch_sum *s, struct value *v, const struct node *root, int depth)
 {
     struct node *add = made_by(v, OP_add);
-    if (add && depth < MAX_TERMS && (add == root || read_once(v)) && same_type(v, root->out[0]))
+    if (add && depth < MAX_TERMS && (add == root || value_has_one_use(v)) && same_type(v, root->out[0]))
         return collect(s, add->in[0], root, depth + 1) && collect(s, add->in[1], root, depth + 1);
     if (s->n < MAX_TERMS)
         s->term[s->n] = v;
@@ -66,7 +61,7 @@ static int64_t taps_of(const struct type *w)
 static struct node *branch(const struct value *term, const struct node *root)
 {
     struct node *n = made_by(term, OP_conv);
-    if (!n || !read_once(term) || !same_type(term, root->out[0]) || !is_f32(n->in[0]) || !is_f32(n->in[1]) ||
+    if (!n || !value_has_one_use(term) || !same_type(term, root->out[0]) || !is_f32(n->in[0]) || !is_f32(n->in[1]) ||
         !n->in[1]->constant || (n->nin > 2 && n->in[2]) || n->in[1]->type.rank != term->type.rank ||
         attr_int(&n->attrs, "channels_last", 0) || attr_is(&n->attrs, "auto_pad", "SAME_UPPER") ||
         attr_is(&n->attrs, "auto_pad", "SAME_LOWER"))
@@ -89,12 +84,11 @@ static bool lies_within(const struct branch_sum *s, const int64_t *taps, const i
     return true;
 }
 
-/* Adds filters of `small` taps in each dim at the place `at` of those of the sum. */
-static void add_taps(struct branch_sum *s, const float *v, const int64_t *small, const int64_t *at, int64_t filters)
+/* Adds filters of `small` taps in each dim at the place `at` of those of the sum, from number `first` on. */
+static void add_taps(struct branch_sum *s, int64_t first, int64_t filters, const float *v, const int64_t *small,
+                     const int64_t *at)
 {
     const struct type *w = &s->conv->in[1]->type;
-    if (!s->filter)
-        return;
     int64_t count = 1, whole = taps_of(w);
     for (int i = 0; i < w->rank - 2; i++)
         count *= small[i];
@@ -105,7 +99,7 @@ static void add_taps(struct branch_sum *s, const float *v, const int64_t *small,
                 to += (rest % small[i] + at[i]) * step;
                 rest /= small[i], step *= w->dims[i + 2];
             }
-            s->filter[k * whole + to] += v[k * count + t];
+            s->filter[(first + k) * whole + to] += v[k * count + t];
         }
 }
 
@@ -124,7 +118,8 @@ static bool take_conv(struct branch_sum *s, const struct value *term, const stru
     if (v->dims[0] != to->in[1]->type.dims[0] || v->dims[1] != to->in[1]->type.dims[1] ||
         !lies_within(s, v->dims + 2, pads, at))
         return false;
-    add_taps(s, n->in[1]->constant->data, v->dims + 2, at, v->dims[0] * v->dims[1]);
+    if (s->filter)
+        add_taps(s, 0, v->dims[0] * v->dims[1], n->in[1]->constant->data, v->dims + 2, at);
     return true;
 }
 
@@ -150,29 +145,26 @@ static bool take_scaled(struct branch_sum *s, struct graph *g, const struct valu
 {
     const struct value *x = s->conv->in[0], *w = s->conv->in[1];
     const struct node *mul = made_by(term, OP_mul);
-    int64_t channels = w->type.dims[0], each = w->type.dims[1], one[MAX_RANK], none[MAX_RANK] = {0}, at[MAX_RANK];
-    double *scale = ARENA_ARRAY(&g->arena, double, channels);
+    int64_t channels = w->type.dims[0], each = w->type.dims[1], one[MAX_RANK] = {0}, none[MAX_RANK] = {0}, at[MAX_RANK];
     bool depthwise = each == 1 && channels > 1;
-    if (!same_type(x, term) || channels != each * attr_int(&s->conv->attrs, "group", 1) || !(depthwise || exact))
+    if (!same_type(x, term) || channels != each * attr_int(&s->conv->attrs, "group", 1) || !(depthwise || exact) ||
+        (term != x && (!mul || !value_has_one_use(term) || (mul->in[0] != x && mul->in[1] != x))))
         return false;
     for (int i = 0; i < w->type.rank - 2; i++) {
         one[i] = 1;
         if (stride(s->conv, i) != 1)
             return false;
     }
-    if (!lies_within(s, one, none, at))
+    double *scale = ARENA_ARRAY(&g->arena, double, channels);
+    for (int64_t c = 0; term == x && c < channels; c++)
+        scale[c] = 1;
+    if (!lies_within(s, one, none, at) ||
+        (term != x && !add_channels(g, mul->in[mul->in[0] == x], channels, x->type.rank, scale)))
         return false;
-    if (term == x) {
-        for (int64_t c = 0; c < channels; c++)
-            scale[c] = 1;
-    } else if (!mul || !read_once(term) || (mul->in[0] != x && mul->in[1] != x) ||
-               !add_channels(g, mul->in[mul->in[0] == x], channels, x->type.rank, scale)) {
-        return false;
+    for (int64_t c = 0; s->filter && c < channels; c++) {
+        float tap = (float)scale[c];
+        add_taps(s, c * each + c % each, 1, &tap, one, at);
     }
-    float *taps = ARENA_ARRAY(&g->arena, float, channels * each);
-    for (int64_t c = 0; c < channels; c++)
-        taps[c * each + c % each] = (float)scale[c];
-    add_taps(s, taps, one, at, channels * each);
     return true;
 }
 
@@ -216,12 +208,8 @@ static bool rewrite(struct branch_sum *s, struct rewriter *p, struct node *root,
     struct builder b = builder_like(root, s->conv, p->d);
     struct node *conv = b_node(&b, OP_conv, (struct value *[]){s->conv->in[0], w}, 2, 1, &s->conv->attrs);
     struct value *y = conv ? conv->out[0] : NULL;
-    int rank = root->out[0]->type.rank;
-    int64_t dims[MAX_RANK] = {w->type.dims[0]};
-    for (int i = 1; i < rank - 1; i++)
-        dims[i] = 1;
     if (s->shifts)
-        y = b_add(&b, y, constant_floats(p->g, DT_F32, rank - 1, dims, s->shift, NULL));
+        y = b_add(&b, y, constant_channels(p->g, s->shift, w->type.dims[0], root->out[0]->type.rank, false, NULL));
     for (int i = 0; i < s->n; i++)
         y = b_add(&b, y, s->term[i]);
     return node_replace(root, y);
@@ -233,8 +221,8 @@ static bool visit(struct node *n, void *user)
     struct branch_sum s = {.n = 0};
     if (n->op != OP_add || !is_f32(n->out[0]) || n->out[0]->type.rank < 3)
         return true;
-    const struct use *u = n->out[0]->uses;
-    if (u && !u->next && u->node->op == OP_add && same_type(u->node->out[0], n->out[0]))
+    const struct node *reader = value_only_user(n->out[0]);
+    if (reader && reader->op == OP_add && same_type(reader->out[0], n->out[0]))
         return true; /* a part of that sum */
     if (!collect(&s, n->out[0], n, 0) || !choose(&s, n))
         return true;

@@ -15,18 +15,6 @@
 
 #include <math.h>
 
-/* A vector over channels as a constant that broadcasts against N,C,spatial... (or ...,C when
- * channels come last). */
-static struct value *channel_constant(struct graph *g, const double *v, int64_t n, int rank,
-                                      bool last, const char *name)
-{
-    int64_t dims[MAX_RANK] = {n};
-    int ones = last ? 0 : rank - 2;
-    for (int i = 1; i <= ones; i++)
-        dims[i] = 1;
-    return constant_floats(g, DT_F32, 1 + (ones > 0 ? ones : 0), dims, v, name);
-}
-
 static bool channels_last(const struct node *n)
 {
     return attr_int(&n->attrs, "channels_last", 0) != 0;
@@ -88,7 +76,7 @@ static bool fold_into_conv(struct graph *g, struct node *n, struct node *conv,
         constant_release(g, old);
     conv->out[0]->name = NULL; /* no longer the model's value */
     struct value *shift =
-        channel_constant(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
+        constant_channels(g, a->shift, a->n, n->in[0]->type.rank, channels_last(conv), NULL);
     return node_replace(n, b_add(&b, n->in[0], shift));
 }
 
@@ -107,9 +95,9 @@ static bool split_batch_norm(struct graph *g, struct node *n, const struct optio
     }
     int rank = n->in[0]->type.rank;
     struct value *x =
-        b_mul(&b, n->in[0], channel_constant(g, a.scale, a.n, rank, false, NULL));
+        b_mul(&b, n->in[0], constant_channels(g, a.scale, a.n, rank, false, NULL));
     return node_replace(
-        n, b_add(&b, x, channel_constant(g, a.shift, a.n, rank, false, NULL)));
+        n, b_add(&b, x, constant_channels(g, a.shift, a.n, rank, false, NULL)));
 }
 
 /* ---- bias ---- */
@@ -120,7 +108,7 @@ static bool split_bias(struct graph *g, struct node *n, struct diag *d)
         n->in[0]->type.rank < 3)
         return true;
     int64_t channels = tensor_count(n->in[2]->constant);
-    struct value *bias = channel_constant(g, constant_doubles(g, n->in[2]), channels,
+    struct value *bias = constant_channels(g, constant_doubles(g, n->in[2]), channels,
                                           n->in[0]->type.rank, channels_last(n), n->in[2]->name);
     node_set_input(n, 2, NULL);
     struct node *after = node_new(g, OP_add, (struct value *[]){NULL, bias}, 2, 1, n->name);

@@ -62,6 +62,40 @@ struct tensor arena_tensor(struct arena *a, const struct tensor *t)
     return copy;
 }
 
+int64_t static_bytes(const struct type *t)
+{
+    if (!type_is_static(t))
+        return -1;
+    int64_t n = (int64_t)dtype_bytes(t->dtype);
+    for (int i = 0; i < t->rank; i++)
+        if (__builtin_mul_overflow(n, t->dims[i], &n))
+            return INT64_MAX;
+    return n;
+}
+
+/* Numbers at the limits of dims stand for others. */
+const struct tensor *tensor_of_content(struct arena *a, const struct value *v, struct diag *d)
+{
+    const struct type *t = &v->type;
+    if (v->content.n < 0 || !type_is_static(t) || (!dtype_is_int(t->dtype) && t->dtype != DT_BOOL) ||
+        t->dtype == DT_U64 || static_bytes(t) != v->content.n * (int64_t)dtype_bytes(t->dtype))
+        return NULL;
+    struct tensor exact = {.kind = VK_NONE}, *made = NULL;
+    bool ok = tensor_alloc(&exact, t->dtype, t->rank, t->dims, d);
+    for (int64_t k = 0; ok && k < v->content.n; k++) {
+        ok = v->content.v[k] > DIM_LOWEST && v->content.v[k] < DIM_HIGHEST;
+        if (ok)
+            dtype_store_i64(t->dtype, exact.data, (size_t)k, v->content.v[k]);
+        ok = ok && tensor_i64(&exact, k) == v->content.v[k];
+    }
+    if (ok) {
+        made = ARENA_ARRAY(a, struct tensor, 1);
+        *made = arena_tensor(a, &exact);
+    }
+    tensor_free(&exact);
+    return made;
+}
+
 /* ---- what inference computes ---- */
 
 const struct tensor *known_tensor(const struct value *v)
@@ -72,38 +106,8 @@ const struct tensor *known_tensor(const struct value *v)
 
 static bool is_small(const struct type *t)
 {
-    bool sized = t->kind == VK_TENSOR && t->dtype != DT_STR && type_is_static(t);
-    int64_t bytes = sized ? (int64_t)dtype_bytes(t->dtype) : -1;
-    for (int i = 0; i < t->rank && bytes >= 0; i++)
-        bytes = t->dims[i] > SMALL ? -1 : bytes * t->dims[i] > SMALL ? -1 : bytes * t->dims[i];
-    return bytes >= 0;
-}
-
-/* A tensor of the contents that inference knows of an integer. */
-static const struct tensor *tensor_of_content(struct arena *a, const struct value *v, struct diag *d)
-{
-    const struct type *t = &v->type;
-    if (v->content.n < 0 || (!dtype_is_int(t->dtype) && t->dtype != DT_BOOL) || t->dtype == DT_U64)
-        return NULL;
-    struct tensor *made = ARENA_ARRAY(a, struct tensor, 1);
-    int64_t *dims = ARENA_ARRAY(a, int64_t, t->rank + 1);
-    int64_t count = 1;
-    for (int i = 0; i < t->rank; i++)
-        count *= dims[i] = t->dims[i];
-    if (count != v->content.n)
-        return NULL;
-    struct tensor exact = {.kind = VK_NONE};
-    bool ok = tensor_alloc(&exact, t->dtype, t->rank, dims, d);
-    for (int64_t k = 0; ok && k < count; k++) {
-        ok = v->content.v[k] > DIM_LOWEST && v->content.v[k] < DIM_HIGHEST;
-        if (ok)
-            dtype_store_i64(t->dtype, exact.data, (size_t)k, v->content.v[k]);
-        ok = ok && tensor_i64(&exact, k) == v->content.v[k];
-    }
-    if (ok)
-        *made = arena_tensor(a, &exact);
-    tensor_free(&exact);
-    return ok ? made : NULL;
+    int64_t bytes = t->kind == VK_TENSOR && t->dtype != DT_STR ? static_bytes(t) : -1;
+    return bytes >= 0 && bytes <= SMALL;
 }
 
 /* Whether all operands are known and small; in gets them. */

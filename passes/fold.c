@@ -43,18 +43,6 @@ static bool operands_constant(const struct node *n)
     return true;
 }
 
-/* Bytes of a value of known size, or -1. */
-static int64_t bytes_of(const struct type *t)
-{
-    if (!type_is_static(t))
-        return -1;
-    int64_t n = (int64_t)dtype_bytes(t->dtype);
-    for (int i = 0; i < t->rank; i++)
-        if (__builtin_mul_overflow(n, t->dims[i], &n))
-            return INT64_MAX;
-    return n;
-}
-
 /* Bytes of the operand, if it has not come before; of strings those that they are made of. */
 static int64_t operand_bytes(const struct node *n, int i)
 {
@@ -150,8 +138,8 @@ static double work_of(const struct node *n)
     for (int i = 0; i < n->nout; i++) {
         const struct type *t = &n->out[i]->type;
         bool known = type_is_static(t);
-        out += known ? (double)bytes_of(t) : in;
-        elements += known ? (double)bytes_of(t) / (double)dtype_bytes(t->dtype) : in;
+        out += known ? (double)static_bytes(t) : in;
+        elements += known ? (double)static_bytes(t) / (double)dtype_bytes(t->dtype) : in;
     }
     return contraction(n, in, out) + WORK_OF_ELEMENT * (in + elements);
 }
@@ -178,7 +166,7 @@ static bool too_large(const struct node *n, int64_t *growth)
                    n->in[i]->constant->dtype == DT_STR;
     }
     for (int i = 0; i < n->nout; i++) {
-        int64_t b = bytes_of(&n->out[i]->type);
+        int64_t b = static_bytes(&n->out[i]->type);
         if (b == INT64_MAX)
             return true;
         out += b > 0 ? b : 0;
@@ -216,7 +204,7 @@ static bool evaluate(struct folder *f, struct node *n)
     struct diag d = {0};
     bool ok = evaluate_node(n, in, results, max_bytes, &d);
     for (int i = 0; ok && i < n->nout; i++) {
-        if (bytes_of(&n->out[i]->type) < 0 && results[i].kind == VK_TENSOR) /* it was not known before */
+        if (static_bytes(&n->out[i]->type) < 0 && results[i].kind == VK_TENSOR) /* it was not known before */
             f->growth += (int64_t)tensor_bytes(&results[i]);
         replace_by_constant(f->g, n->out[i], &results[i]);
     }
@@ -230,37 +218,18 @@ static bool evaluate(struct folder *f, struct node *n)
     return !d.memory || fail_memory(f->d, "%s: %s", node_text(f->g, n), d.text);
 }
 
-/* All are constants, and none stands for numbers beyond the limits of dims. */
-static bool all_constant(const struct content_list *c)
-{
-    for (int64_t i = 0; i < c->n; i++)
-        if (c->v[i] <= DIM_LOWEST || c->v[i] >= DIM_HIGHEST)
-            return false;
-    return c->n >= 0;
-}
-
 /* Results whose contents are known by inference. */
 static bool use_contents(struct folder *f, struct node *n)
 {
     for (int i = 0; i < n->nout; i++) {
         struct value *v = n->out[i];
-        if (!v->uses || !type_is_static(&v->type) || !all_constant(&v->content) ||
-            (!dtype_is_int(v->type.dtype) && v->type.dtype != DT_BOOL) || v->type.dtype == DT_U64 ||
-            bytes_of(&v->type) != v->content.n * (int64_t)dtype_bytes(v->type.dtype))
-            continue;
-        struct tensor t = {.kind = VK_NONE};
-        if (!tensor_alloc(&t, v->type.dtype, v->type.rank, v->type.dims, f->d))
+        const struct tensor *t = v->uses ? tensor_of_content(&f->g->arena, v, f->d) : NULL;
+        if (diag_failed(f->d))
             return false;
-        bool exact = true;
-        for (int64_t k = 0; exact && k < v->content.n; k++) {
-            dtype_store_i64(t.dtype, t.data, (size_t)k, v->content.v[k]);
-            exact = tensor_i64(&t, k) == v->content.v[k];
-        }
-        if (exact) {
-            replace_by_constant(f->g, v, &t);
+        if (t) {
+            replace_by_constant(f->g, v, t);
             why(f->o, n, "fold.shape", "its result follows from shapes");
         }
-        tensor_free(&t);
     }
     return true;
 }

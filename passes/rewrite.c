@@ -59,6 +59,15 @@ struct value *constant_unwritten(struct graph *g, int dtype, int rank, const int
     return constant_new(g, &t, name);
 }
 
+struct value *constant_channels(struct graph *g, const double *v, int64_t n, int rank, bool last, const char *name)
+{
+    int64_t dims[MAX_RANK] = {n};
+    int ones = last ? 0 : rank - 2;
+    for (int i = 1; i <= ones; i++)
+        dims[i] = 1;
+    return constant_floats(g, DT_F32, 1 + (ones > 0 ? ones : 0), dims, v, name);
+}
+
 struct value *constant_ones(struct graph *g, int64_t n)
 {
     double *v = ARENA_ARRAY(&g->arena, double, (size_t)n);

@@ -36,6 +36,9 @@ struct value *constant_floats(struct graph *g, int dtype, int rank, const int64_
 /* A constant of the type whose elements the caller writes to its data; NULL: there is no memory. */
 struct value *constant_unwritten(struct graph *g, int dtype, int rank, const int64_t *dims, const char *name,
                                  struct diag *d);
+/* An FP32 vector over n channels as a constant that broadcasts against N,C,spatial... of that rank, or ...,C when
+ * channels come last. */
+struct value *constant_channels(struct graph *g, const double *v, int64_t n, int rank, bool last, const char *name);
 /* n ones in FP32. */
 struct value *constant_ones(struct graph *g, int64_t n);
 /* The FP32 constant with the elements of index i along the axis times scale[i], computed in double and rounded once;
